@@ -7,6 +7,8 @@ export interface ProcessEntry extends ProcessIdentity {
   readonly living: boolean;
   readonly parent: number;
   readonly group: number;
+  /** Whether it is a job in the background of its terminal: the system stops it if it takes the terminal. */
+  readonly background: boolean;
 }
 
 /** All living processes at one moment. */
@@ -123,54 +125,43 @@ export function allPids(): number[] {
 
 /** The entries of processes as `ps` prints them, for platforms without `/proc`. Does not use execa, because `status` would have to load it. */
 export function readPs(which: readonly string[]): ProcessEntry[] {
-  return psLines(which, ["pid", "ppid", "pgid", "stat", "lstart"]).flatMap((line) => {
-    const [pid, parent, group, state = "Z", ...started] = line.trim().split(/\s+/);
-    if (pid === "" || pid === undefined) return [];
-    const living = !state.startsWith("Z");
-    return { pid: Number(pid), living, parent: Number(parent), group: Number(group), started: started.join(" ") };
-  });
-}
-
-function psLines(which: readonly string[], columns: readonly string[]): string[] {
+  const columns = ["pid", "ppid", "pgid", "stat", "lstart"].flatMap((column) => ["-o", `${column}=`]);
+  let lines: string;
   try {
-    return execFileSync("ps", [...which, ...columns.flatMap((column) => ["-o", `${column}=`])], {
+    lines = execFileSync("ps", [...which, ...columns], {
       encoding: "latin1",
       env: { PATH: "/bin:/usr/bin", LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", "pipe", "ignore"],
-    }).split("\n");
+    });
   } catch {
     return [];
   }
-}
-
-/** Whether this process is a job in the background of its terminal: the system stops it if it takes the terminal. */
-export function isInBackground(): boolean {
-  if (process.platform !== "linux") return psLines(["-p", String(process.pid)], ["stat"])[0]?.includes("+") === false;
-  const [, , group, , , foreground] = statOf("self") ?? [];
-  return Number(foreground) > 0 && foreground !== group;
+  return lines.split("\n").flatMap((line) => {
+    const [pid, parent, group, state = "Z", ...started] = line.trim().split(/\s+/);
+    if (pid === "" || pid === undefined) return [];
+    const is = { living: !state.startsWith("Z"), background: !state.includes("+") };
+    return { pid: Number(pid), ...is, parent: Number(parent), group: Number(group), started: started.join(" ") };
+  });
 }
 
 function readProc(): ProcessEntry[] {
   return allPids().flatMap((pid) => entryFromProc(pid) ?? []);
 }
 
-function entryFromProc(pid: number): ProcessEntry | undefined {
-  const fields = statOf(pid);
-  if (fields === undefined) return undefined;
-  const [state, parent, group, , , , flags] = fields;
-  // The first process of a namespace keeps exiting until the processes of the namespace are reaped.
-  const living = state !== "Z" && state !== "X" && (Number(flags) & EXITING) === 0;
-  return { pid, living, parent: Number(parent), group: Number(group), started: fields[19] ?? "" };
-}
-
 /** Parses proc_pid_stat(5). The second field, the program's name, may hold spaces and parentheses, so fields count from the last `)`. */
-function statOf(pid: number | "self"): string[] | undefined {
+function entryFromProc(pid: number): ProcessEntry | undefined {
+  let stat: string;
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
     return undefined;
   }
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, parent, group, , , foreground, flags] = fields;
+  // The first process of a namespace keeps exiting until the processes of the namespace are reaped.
+  const living = state !== "Z" && state !== "X" && (Number(flags) & EXITING) === 0;
+  const background = Number(foreground) > 0 && foreground !== group;
+  return { pid, living, background, parent: Number(parent), group: Number(group), started: fields[19] ?? "" };
 }
 
 function tableOf(all: readonly ProcessEntry[]): ProcessTable {

@@ -18,14 +18,9 @@ export function cut(line: string, columns: number): string {
   return library("cli-truncate")(line, columns, { truncationCharacter: "" });
 }
 
-/** The end of a line that fits into `columns`, after an ellipsis. */
-export function cutStart(line: string, columns: number): string {
-  return library("cli-truncate")(line, columns, { position: "start" });
-}
-
-/** The start and the end of a line that fit into `columns`, around an ellipsis: texts that begin alike can be told apart. */
-export function cutMiddle(line: string, columns: number): string {
-  return widthOf(line) <= columns ? line : library("cli-truncate")(line, columns, { position: "middle" });
+/** A line that fits into `columns`, with an ellipsis at its start or in its middle, so that texts that begin alike can be told apart. */
+export function elided(line: string, columns: number, position: "start" | "middle"): string {
+  return widthOf(line) <= columns ? line : library("cli-truncate")(line, columns, { position });
 }
 
 /** Wraps a line at spaces into lines of at most `columns`. Longer words stay whole. */

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { answerTo, isCounted, isFreeText } from "../config/picked-option.ts";
@@ -28,8 +29,7 @@ const MIN_TYPING_ROWS = 3;
  */
 export async function promptLine(terminal: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
   const { input, err, isDumb } = terminal;
-  const isEdited = !isDumb && input.isTTY;
-  const line = isEdited ? new TypedLine(terminal, shortened(label, err)) : undefined;
+  const line = !isDumb && input.isTTY ? new TypedLine(terminal, shortened(label, err)) : undefined;
   await discardTyped(input, signal);
   if (line) return line.typed(signal);
   input.pause();
@@ -38,17 +38,10 @@ export async function promptLine(terminal: Terminal, label: string, signal: Abor
   const lines = createInterface({ input, output: err.stream, terminal: false, signal });
   lines.setPrompt(shortened(label, err));
   lines.prompt();
-  return new Promise((resolve) => {
-    let text: string | undefined;
-    lines.on("line", (typed) => {
-      text = typed.trim();
-      lines.close();
-    });
-    lines.on("close", () => {
-      err.stream.write("\n");
-      resolve(text === undefined ? { kind: "left" } : { kind: "text", text });
-    });
-  });
+  const [text] = (await Promise.race([once(lines, "line"), once(lines, "close")])) as [string?];
+  lines.close();
+  if (text === undefined) err.stream.write("\n");
+  return text === undefined ? { kind: "left" } : { kind: "text", text: text.trim() };
 }
 
 /** Discards what was typed so far: reads until the terminal is quiet. */

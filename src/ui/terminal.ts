@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { inert } from "../lib/workflow-commands.ts";
-import { isInBackground } from "../agents/process-table.ts";
+import { anyEntryOf } from "../agents/process-table.ts";
 import { insideOf } from "../protocol/inside-turn.ts";
 
 /** Where a command's results (`out`) and messages (`err`) go, and where a person types. */
@@ -67,6 +67,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
   const { stdin, stdout, stderr } = process;
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
   const isDumb = ["dumb", "", undefined].includes(environment.TERM);
+  const isSeen = stdin.isTTY && stderr.isTTY && anyEntryOf(process.pid)?.background !== true;
   const screen: Screen = { prompts: [], isDumb };
   // The runner of a GitHub job reads both streams, so no line of a file or an agent may look like a command.
   const written = environment.GITHUB_ACTIONS === "true" ? inert : asItIs;
@@ -74,7 +75,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
     out: outputOn(stdout, screen, written),
     err: outputOn(stderr, screen, written),
     input: stdin,
-    hasPerson: stdin.isTTY && stderr.isTTY && !automatic && insideOf(environment) === undefined && !isInBackground(),
+    hasPerson: isSeen && !automatic && insideOf(environment) === undefined,
     isDumb,
     isRemote: (environment.SSH_CONNECTION ?? environment.SSH_TTY ?? "") !== "",
     canRedraw: stdout.isTTY && stderr.isTTY && !isDumb && !automatic,

@@ -2,24 +2,21 @@ import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import { folded, widthOf } from "../lib/text-layout.ts";
 import { visibleText } from "./display.ts";
 import type { Key } from "./keyboard/decoder.ts";
-import { editField, EMPTY_FIELD, type Field } from "./keyboard/field.ts";
-import { Keyboard } from "./keyboard/keyboard.ts";
+import { editField, fieldOf } from "./keyboard/field.ts";
+import { Keyboard, suspendJob } from "./keyboard/keyboard.ts";
 import type { Typed } from "./prompt.ts";
 import type { OpenPrompt, Terminal } from "./terminal.ts";
 
-/** The beginning of each line after the first. */
-const MORE = "> ";
-
-/** A label and a text that a person types behind it. It takes the keys as soon as it is made, and drops those before `typed`. */
+/** A label and a text that a person types behind it. It has the keys as soon as it is made, and drops those before `typed`. */
 export class TypedLine implements OpenPrompt {
   readonly #terminal: Terminal;
   readonly #label: readonly string[];
   readonly #keyboard: Keyboard;
-  #field: Field = EMPTY_FIELD;
+  #field = fieldOf();
   /** The rows on the screen down to the cursor; the last one ends at it. */
   #above: readonly string[] = [];
-  #end: ((typed: Typed) => void) | undefined;
-  /** Set while the line is on the screen; Ctrl-C ends that. */
+  #end: (typed: Typed) => void = () => {};
+  /** Set while the line is the last on the screen. Ctrl-C ends that. */
   #release: (() => void) | undefined;
 
   constructor(terminal: Terminal, label: string) {
@@ -31,20 +28,20 @@ export class TypedLine implements OpenPrompt {
   /** Shows the line until it is typed; `left` at Ctrl-D, when `signal` is aborted and when the input ends. */
   async typed(signal: AbortSignal): Promise<Typed> {
     const { input, err } = this.#terminal;
-    const ended = new Promise<Typed>((resolve) => (this.#end = resolve));
-    const leave = () => this.#end?.({ kind: "left" });
-    signal.addEventListener("abort", leave);
-    input.once("end", leave).once("close", leave);
-    if (signal.aborted || input.readableEnded) leave();
-    process.on("SIGCONT", this.#continued);
-    err.stream.on("resize", this.#redraw);
-    this.#release = err.keepBelow(this);
-    this.draw();
-    const typed = await ended;
-    process.off("SIGCONT", this.#continued);
+    const typed = await new Promise<Typed>((resolve) => {
+      this.#end = resolve;
+      signal.addEventListener("abort", this.#left);
+      input.once("end", this.#left);
+      process.on("SIGCONT", this.#continued);
+      err.stream.on("resize", this.#redraw);
+      this.#release = err.keepBelow(this);
+      this.draw();
+      if (signal.aborted || input.readableEnded) this.#left();
+    });
     err.stream.off("resize", this.#redraw);
-    input.off("end", leave).off("close", leave);
-    signal.removeEventListener("abort", leave);
+    process.off("SIGCONT", this.#continued);
+    input.off("end", this.#left);
+    signal.removeEventListener("abort", this.#left);
     this.#endLine();
     this.#keyboard.close();
     return typed;
@@ -62,22 +59,29 @@ export class TypedLine implements OpenPrompt {
 
   draw(): void {
     const { stream, width } = this.#terminal.err;
-    const before = this.#rows(this.#field.text.slice(0, this.#field.cursor), width);
+    const { text, cursor } = this.#field;
+    const before = this.#rows(text.slice(0, cursor), width);
     if (widthOf(before.at(-1) ?? "") >= width) before.push("");
-    const all = this.#rows(this.#field.text, width);
+    const all = this.#rows(text, width);
     if (all.length < before.length) all.push("");
     // Of a text that is taller than the screen, what fits is shown.
-    const first = Math.max(0, Math.min(all.length - (stream.rows || all.length), before.length - 1));
-    stream.write(
-      all
-        .slice(first)
-        .slice(0, stream.rows || all.length)
-        .join("\n"),
-    );
+    const fitting = stream.rows || all.length;
+    const first = Math.max(0, Math.min(all.length - fitting, before.length - 1));
+    const shown = all.slice(first, first + fitting);
+    stream.write(shown.join("\n"));
     this.#above = before.slice(first);
-    moveCursor(stream, 0, before.length - Math.min(all.length, first + (stream.rows || all.length)));
+    moveCursor(stream, 0, this.#above.length - shown.length);
     cursorTo(stream, widthOf(before.at(-1) ?? ""));
   }
+
+  /** The rows of the label and a text. */
+  #rows(text: string, width: number): string[] {
+    const [first = "", ...more] = visibleText(text).split("\n");
+    const lines = [...this.#label.slice(0, -1), `${this.#label.at(-1)}${first}`, ...more.map((line) => `> ${line}`)];
+    return lines.flatMap((line) => folded(line, width));
+  }
+
+  readonly #left = () => this.#end({ kind: "left" });
 
   readonly #redraw = () => {
     if (this.#release === undefined) return;
@@ -92,13 +96,6 @@ export class TypedLine implements OpenPrompt {
     this.#redraw();
   };
 
-  /** The rows of the label and a text. */
-  #rows(text: string, width: number): string[] {
-    const [first = "", ...more] = visibleText(text).split("\n");
-    const lines = [...this.#label.slice(0, -1), `${this.#label.at(-1)}${first}`, ...more.map((line) => MORE + line)];
-    return lines.flatMap((line) => folded(line, width));
-  }
-
   /** Leaves the line on the screen, with the cursor below. */
   #endLine(): void {
     if (this.#release === undefined) return;
@@ -110,24 +107,19 @@ export class TypedLine implements OpenPrompt {
   }
 
   #key(key: Key): void {
-    const control = key.ctrl === true && key.alt !== true ? key.name : undefined;
-    if (control === "c") {
+    if (key.name === "ctrl-c") {
       this.#endLine();
       process.emit("SIGINT", "SIGINT");
     }
     if (this.#release === undefined) return;
-    if (control === "z") {
-      process.off("SIGCONT", this.#continued);
-      this.#keyboard.suspend();
-      process.on("SIGCONT", this.#continued);
-      this.#continued();
-    } else if (control === "d" && this.#field.text === "") this.#end?.({ kind: "left" });
-    else if (key.name === "return") this.#end?.({ kind: "text", text: this.#field.text.trim() });
+    if (key.name === "ctrl-z") {
+      this.#keyboard.leave();
+      suspendJob(this.#continued);
+    } else if (key.name === "return") this.#end({ kind: "text", text: this.#field.text.trim() });
+    else if (key.name === "ctrl-d" && this.#field.text === "") this.#left();
     else {
-      if (control === "l") {
-        cursorTo(this.#terminal.err.stream, 0, 0);
-        this.#above = [];
-      }
+      if (key.name === "ctrl-l") cursorTo(this.#terminal.err.stream, 0, 0);
+      if (key.name === "ctrl-l") this.#above = [];
       this.#field = editField(this.#field, key);
       this.#redraw();
     }

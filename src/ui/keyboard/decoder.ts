@@ -1,18 +1,11 @@
 import { StringDecoder } from "node:string_decoder";
 import { withoutSequences } from "../../lib/terminal-text.ts";
 
-/** A pressed key: a name such as `up` or `return`, or the character. A paste is one key, `paste`, with its text. */
+/** A pressed key: the character, or a name such as `up`, `ctrl-c` or `alt-left`. A paste is one key, `paste`, with its text. */
 export interface Key {
   readonly name: string;
-  readonly ctrl?: boolean;
-  readonly alt?: boolean;
   readonly text?: string;
 }
-
-const ESC = "\u001B";
-const ESCAPES = new RegExp(`^${ESC}+$`);
-const CTRL_C = "\u0003";
-const PASTE_END = `${ESC}[201~`;
 
 /** How much longer than a lone Esc the rest of a sequence or of a paste is awaited: nobody types their beginnings. */
 const PATIENCE = 10;
@@ -20,68 +13,50 @@ const PATIENCE = 10;
 /** Maximum time between the reads of one paste that the terminal does not mark, in ms. */
 const BURST_MS = 10;
 
-/** Replies of the terminal may be long, but not this long. */
-const MOST_HELD = 100_000;
+const ESC = "\u001B";
+const CTRL_C = "\u0003";
+const PASTE = `${ESC}[200~`;
+const PASTE_END = `${ESC}[201~`;
 
 // Bytes are matched as Latin-1: mouse reports are not UTF-8.
 const REPLY = "[\\]P_][^\\x03\\x07\\x18\\x1A\\x1B]*";
-const SEQUENCE = new RegExp(
-  `\\x1B{1,2}(${[
-    // Mouse reports of X10, F keys of the Linux console, shifted keys of rxvt, and all others.
-    "\\[M[^]{3}|\\[\\[[^]|\\[\\d\\$|\\[(?![M[]|\\d\\$)[0-?]*[ -/]*[@-~]",
-    "O[\\d;]*[@-~]",
-    `${REPLY}(?:\\x07|\\x1B\\\\)`,
-    "[\\xC0-\\xFF][\\x80-\\xBF]+|[ -NQ-Z\\\\^`-~\\x08\\r\\x7F]",
-  ].join("|")})`,
-  "y",
+/** Mouse reports of X10, F keys of the Linux console, shifted keys of rxvt, and all others. */
+const CONTROL = "\\[M[^]{3}|\\[\\[[^]|\\[\\d\\$|\\[(?![M[]|\\d\\$|200~)[0-?]*[ -/]*[@-~]|O[\\d;]*[@-~]";
+const CHORD = "[\\xC0-\\xFF][\\x80-\\xBF]+|[ -NQ-Z\\\\^`-~\\x08\\r\\x7F]";
+const TOKEN = new RegExp(
+  `^(?:(?<text>[^${ESC}]+)|${ESC}\\[200~(?<paste>[^]*?)${ESC}\\[201~` +
+    `|(?<escapes>${ESC}{1,2})(?:(?<control>${CONTROL})|${REPLY}(?:\\x07|${ESC}\\\\)|(?<chord>${CHORD})))`,
 );
-const BEGINNING = new RegExp(`\\x1B{1,2}(?:\\[(?:M[^]{0,2}|\\[|[0-?]*[ -/]*)|O[\\d;]*|${REPLY}(?:\\x1B$)?)?`, "y");
+const BEGINNING = new RegExp(
+  `^${ESC}{1,2}(?:\\[(?:200~[^]*|M[^]{0,2}|\\[|[0-?]*[ -/]*)|O[\\d;]*|${REPLY}(?:${ESC}$)?)?`,
+);
+const LONE = new RegExp(`^${ESC}+$`);
+const LONE_IN_PASTE = new RegExp(`^${ESC}\\[200~[^]*${ESC}$`);
 
 const TEXT_OR_CONTROL = /[\P{Cc}\t\r\n]+|\p{Cc}/gu;
 const OTHER_CONTROL = /^(?![\t\r\n])\p{Cc}$/u;
-
 /** A line break that is followed by text: nobody types that fast. */
 const LINES = /[\r\n][^\p{Cc}]/u;
 
 /** The keys of sequences, by their last character or their number. */
 const NAMES: Readonly<Record<string, string>> = {
-  A: "up",
-  B: "down",
-  C: "right",
-  D: "left",
-  F: "end",
-  H: "home",
-  1: "home",
-  3: "delete",
-  4: "end",
-  5: "pageup",
-  6: "pagedown",
-  7: "home",
-  8: "end",
+  ...{ A: "up", B: "down", C: "right", D: "left", F: "end", H: "home" },
+  ...{ 1: "home", 3: "delete", 4: "end", 5: "pageup", 6: "pagedown", 7: "home", 8: "end" },
 };
-
-/** The keys of characters. 57414 is Enter on the keypad of kitty's protocol. */
+/** The keys of characters; the last is Enter on the keypad in kitty's protocol. */
 const CODES: Readonly<Record<number, string>> = {
-  8: "backspace",
-  9: "tab",
-  10: "return",
-  13: "return",
-  27: "escape",
-  127: "backspace",
-  57_414: "return",
+  ...{ 8: "backspace", 9: "tab", 10: "return", 13: "return", 27: "escape", 127: "backspace", 57_414: "return" },
 };
 
 /**
  * Makes keys of what a terminal sends, in whatever pieces it arrives. Replies of the terminal, mouse reports, releases of keys and chords with
- * Super are no keys. Pure: it is told the time, and must be called at `due`.
+ * Super are no keys. Pure: it is told the time.
  */
 export class Decoder {
   readonly #hold_ms: number;
   readonly #characters = new StringDecoder("utf8");
-  /** The beginning of a sequence. */
+  /** The beginning of a sequence or a paste. */
   #held = "";
-  /** The beginning of a paste. */
-  #pasted: string | undefined;
   #read_at = 0;
   #burst_until = 0;
 
@@ -90,23 +65,32 @@ export class Decoder {
     this.#hold_ms = hold_ms;
   }
 
-  /** When what is held must be given up by `flush`; undefined if nothing is held. */
+  /** When `flush` must be called; undefined if nothing is held. */
   get due(): number | undefined {
-    if (this.#held === "" && this.#pasted === undefined) return undefined;
-    return this.#read_at + (ESCAPES.test(this.#held) ? this.#hold_ms : this.#hold_ms * PATIENCE);
+    if (this.#held === "") return undefined;
+    const isLone = LONE.test(this.#held) || LONE_IN_PASTE.test(this.#held);
+    return this.#read_at + this.#hold_ms * (isLone ? 1 : PATIENCE);
   }
 
   /** The keys that end with these bytes. */
   read(bytes: Buffer, now: number): Key[] {
     const read = bytes.toString("latin1");
-    // Between its marks, every byte is text, but the end mark may be lost.
-    const keys = this.#pasted !== undefined && read === CTRL_C ? this.flush() : [];
-    this.#read_at = now;
+    // Between its marks, every byte of a paste is text, but the end mark may be lost.
+    const keys = this.#held.startsWith(PASTE) && read === CTRL_C ? this.flush() : [];
     let rest = this.#held + read;
     this.#held = "";
+    this.#read_at = now;
+    const end = rest.indexOf(PASTE_END);
+    // What seems to be keys is text if it ends as a paste.
+    if (end >= 0 && !rest.slice(0, end).includes(PASTE)) rest = PASTE + rest;
     while (rest !== "") {
-      const end = this.#pasted === undefined ? this.#next(rest, keys) : this.#paste(rest, keys);
-      rest = rest.slice(end);
+      const token = TOKEN.exec(rest);
+      const [taken = ESC] = token ?? BEGINNING.exec(rest) ?? [];
+      const isEscape = token === null && taken !== rest && LONE.test(taken);
+      if (token?.groups) keys.push(...this.#keys(token.groups));
+      else if (isEscape) keys.push({ name: "escape" });
+      else if (taken === rest) this.#held = rest;
+      rest = rest.slice(isEscape ? 1 : taken.length);
     }
     return keys;
   }
@@ -115,110 +99,52 @@ export class Decoder {
   flush(): Key[] {
     const held = this.#held;
     this.#held = "";
-    if (this.#pasted === undefined) return ESCAPES.test(held) ? Array.from(held, () => ({ name: "escape" })) : [];
-    const text = this.#pasted;
-    this.#pasted = undefined;
-    return [pasteOf(utf8(text))];
+    if (held.startsWith(PASTE)) return [pasteOf(utf8(held.slice(PASTE.length)))];
+    return LONE.test(held) ? Array.from(held, () => ({ name: "escape" })) : [];
   }
 
-  /** Takes a part of a paste. Returns how much it took. */
-  #paste(input: string, keys: Key[]): number {
-    const end = input.indexOf(PASTE_END);
-    if (end >= 0) {
-      keys.push(pasteOf(utf8(this.#pasted + input.slice(0, end))));
-      this.#pasted = undefined;
-      return end + PASTE_END.length;
-    }
-    const last = input.lastIndexOf(ESC);
-    const kept = last >= 0 && PASTE_END.startsWith(input.slice(last)) ? last : input.length;
-    this.#pasted += input.slice(0, kept);
-    this.#held = input.slice(kept);
-    return input.length;
+  #keys({ text, paste, escapes, control, chord }: Readonly<Record<string, string>>): Key[] {
+    if (text !== undefined) return this.#text(this.#characters.write(Buffer.from(text, "latin1")));
+    if (paste !== undefined) return [pasteOf(utf8(paste))];
+    if (control !== undefined) return controlKeys(control, escapes !== ESC);
+    return chord === undefined ? [] : keyOf(utf8(chord).codePointAt(0) ?? 0, "alt-");
   }
 
-  /** Takes text up to a sequence, or a sequence. Returns how much it took. */
-  #next(input: string, keys: Key[]): number {
-    const begin = input.indexOf(ESC);
-    if (begin !== 0) {
-      const text = begin < 0 ? input : input.slice(0, begin);
-      this.#text(this.#characters.write(Buffer.from(text, "latin1")), keys);
-      return text.length;
-    }
-    SEQUENCE.lastIndex = 0;
-    const [whole, body = ""] = SEQUENCE.exec(input) ?? [];
-    if (whole !== undefined) {
-      this.#sequence(body, whole.length - body.length > 1, keys);
-      return whole.length;
-    }
-    BEGINNING.lastIndex = 0;
-    const [beginning = ESC] = BEGINNING.exec(input) ?? [];
-    if (beginning === input && input.length < MOST_HELD) {
-      this.#held = input;
-      return input.length;
-    }
-    if (!ESCAPES.test(beginning)) return beginning.length;
-    keys.push({ name: "escape" });
-    return 1;
-  }
-
-  #text(text: string, keys: Key[]): void {
-    for (const [part] of text.matchAll(TEXT_OR_CONTROL)) {
+  #text(text: string): Key[] {
+    return Array.from(text.matchAll(TEXT_OR_CONTROL)).flatMap(([part]) => {
       const isLate = this.#read_at < this.#burst_until && !OTHER_CONTROL.test(part);
-      if (isLate || LINES.test(part)) {
-        if (part.length > 1) this.#burst_until = this.#read_at + BURST_MS;
-        keys.push(pasteOf(part));
-      } else for (const character of part) keys.push(...keyOf(character.codePointAt(0) ?? 0));
-    }
-  }
-
-  /** @param isAlt whether Esc came before it */
-  #sequence(body: string, isAlt: boolean, keys: Key[]): void {
-    if (!/^[[O\]P_]/.test(body)) {
-      keys.push(...keyOf(utf8(body).codePointAt(0) ?? 0, { alt: true }));
-      return;
-    }
-    const [, parameters = "", last = ""] = /^[[O]([\d:;]*)([A-Za-z~])$/.exec(body) ?? [];
-    const [first = "", second = "", third = ""] = parameters.split(";");
-    const [modifiers, event] = second.split(":");
-    const held = Math.max(0, Number(modifiers) - 1) || 0;
-    // Released; or held with Super, Hyper or Meta.
-    if (event === "3" || (held & 0b11_1000) !== 0) return;
-    const chord = { alt: isAlt || (held & 2) !== 0, ctrl: (held & 4) !== 0 };
-    const [code = "", shifted = ""] = first.split(":");
-    if (last === "u") keys.push(...keyOf(Number(((held & 1) !== 0 && shifted) || code), chord, (held & 1) !== 0));
-    else if (body === "OM") keys.push(...named("return", chord));
-    else if (last !== "~") keys.push(...named(NAMES[last], chord));
-    else if (code === "27") keys.push(...keyOf(Number(third), chord, (held & 1) !== 0));
-    else if (code === "200") this.#pasted = "";
-    else if (code === "201") this.#endUnbegun(keys);
-    else keys.push(...named(NAMES[code], chord));
-  }
-
-  /** The first mark of this paste was lost: what seemed keys is its text. */
-  #endUnbegun(keys: Key[]): void {
-    keys.splice(0, Infinity, pasteOf(keys.map(textOf).join("")));
-    this.#burst_until = 0;
+      if (!isLate && !LINES.test(part)) return Array.from(part).flatMap((one) => keyOf(one.codePointAt(0) ?? 0));
+      if (part.length > 1) this.#burst_until = this.#read_at + BURST_MS;
+      return [pasteOf(part)];
+    });
   }
 }
 
-function named(name: string | undefined, { alt = false, ctrl = false }: Omit<Key, "name">): Key[] {
-  return name === undefined ? [] : [{ name, ...(alt && { alt }), ...(ctrl && { ctrl }) }];
+/** The key of a sequence of xterm, kitty's protocol or modifyOtherKeys. */
+function controlKeys(control: string, isAlt: boolean): Key[] {
+  const [, parameters = "", last = ""] = /^[[O]([\d:;]*)([A-Za-z~])$/.exec(control) ?? [];
+  const [first = "", second = "", third = ""] = parameters.split(";");
+  const [code = "", shifted = ""] = first.split(":");
+  const [modifiers, event] = second.split(":");
+  const held = Math.max(0, Number(modifiers) - 1) || 0;
+  // Released; or held with Super, Hyper or Meta.
+  if (event === "3" || (held & 0b11_1000) !== 0) return [];
+  const isShifted = (held & 1) !== 0;
+  const chord = `${(held & 4) === 0 ? "" : "ctrl-"}${isAlt || (held & 2) !== 0 ? "alt-" : ""}`;
+  if (last === "u") return keyOf(Number((isShifted && shifted) || code), chord, isShifted);
+  if (last === "~" && code === "27") return keyOf(Number(third), chord, isShifted);
+  const name = control === "OM" ? "return" : NAMES[last === "~" ? code : last];
+  return name === undefined ? [] : [{ name: chord + name }];
 }
 
-function keyOf(code: number, chord: Omit<Key, "name"> = {}, isShifted = false): Key[] {
+function keyOf(code: number, chord = "", isShifted = false): Key[] {
   const name = CODES[code];
-  if (name !== undefined) return named(name, chord);
-  if (code < 32) return named(String.fromCodePoint(code + (code > 26 ? 64 : 96)), { ...chord, ctrl: true });
+  if (name !== undefined) return [{ name: chord + name }];
+  if (code < 32) return [{ name: `ctrl-${chord}${String.fromCodePoint(code + 96)}` }];
   // Other keys of kitty's protocol are in the private use area.
-  if (!(code <= 0x10_ffff) || (code >= 0x7f && code < 0xa0) || (code >= 0xe000 && code <= 0xf8ff)) return [];
+  if (!(code <= 0x10ffff) || (code >= 0x7f && code < 0xa0) || (code >= 0xe000 && code <= 0xf8ff)) return [];
   const character = String.fromCodePoint(code);
-  return named(isShifted ? character.toUpperCase() : character, chord);
-}
-
-/** What a key adds to a text. */
-function textOf({ name, ctrl, alt, text }: Key): string {
-  if (text !== undefined || ctrl === true || alt === true) return text ?? "";
-  return name === "return" ? "\n" : /^.$/u.test(name) ? name : "";
+  return [{ name: chord + (isShifted ? character.toUpperCase() : character) }];
 }
 
 function pasteOf(text: string): Key {

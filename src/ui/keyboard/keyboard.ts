@@ -9,31 +9,27 @@ const REMOTE_HOLD_MS = 300;
 const MARK_PASTES = "\u001B[?2004h";
 const STOP_MARKING_PASTES = "\u001B[?2004l";
 
-const DEADLY = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-
-/** The keys of this terminal for one reader, from when it is made until `close`. The terminal neither edits lines nor makes signals meanwhile. */
+/** The keys of a terminal for one reader, until `close`. Meanwhile the terminal itself neither edits lines nor sends signals. */
 export class Keyboard {
   readonly #input: NodeJS.ReadStream;
   readonly #stream: NodeJS.WriteStream;
   readonly #onKey: (key: Key) => void;
   readonly #decoder: Decoder;
-  readonly #signals: readonly NodeJS.Signals[];
+  /** The signals that would end this process at once. Where somebody listens, it exits or closes this in time. */
+  readonly #deadly = (["SIGINT", "SIGTERM", "SIGHUP"] as const).filter((signal) => process.listenerCount(signal) === 0);
   #waiting: NodeJS.Timeout | undefined;
-  #isOpen = false;
+  #isOpen = true;
 
   constructor({ input, isRemote }: Terminal, stream: NodeJS.WriteStream, onKey: (key: Key) => void) {
     this.#input = input;
     this.#stream = stream;
     this.#onKey = onKey;
     this.#decoder = new Decoder(isRemote ? REMOTE_HOLD_MS : HOLD_MS);
-    // Where somebody listens, the process lives on or restores the terminal as it exits.
-    this.#signals = DEADLY.filter((signal) => process.listenerCount(signal) === 0);
-    for (const signal of this.#signals) process.on(signal, this.#die);
-    process.on("exit", this.#leave);
-    input.on("error", ignore);
+    for (const signal of this.#deadly) process.on(signal, this.#die);
+    process.on("exit", this.leave);
+    input.on("error", ignore).on("data", this.#hear);
     this.enter();
-    input.on("data", this.#hear).resume();
-    this.#isOpen = true;
+    input.resume();
   }
 
   /** Sets the terminal's modes, which a shell may have changed meanwhile. */
@@ -43,27 +39,24 @@ export class Keyboard {
     this.#stream.write(MARK_PASTES);
   }
 
-  /** Suspends the job, with the modes that a shell expects. */
-  suspend(): void {
-    this.#leave();
-    suspendJob();
-  }
+  /** Sets the modes that a shell expects. */
+  readonly leave = () => {
+    this.#stream.write(STOP_MARKING_PASTES);
+    this.#input.setRawMode(false);
+  };
 
-  /** Restores the modes that a shell expects. What is left of the last read is nobody's. */
+  /** What is left of the last read is nobody's. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     clearTimeout(this.#waiting);
-    this.#input.off("data", this.#hear).pause();
-    for (const signal of this.#signals) process.off(signal, this.#die);
-    process.off("exit", this.#leave);
-    this.#leave();
-    this.#input.off("error", ignore);
+    this.leave();
+    this.#input.off("error", ignore).off("data", this.#hear).pause();
+    process.off("exit", this.leave);
+    for (const signal of this.#deadly) process.off(signal, this.#die);
   }
 
-  readonly #hear = (bytes: Buffer) => {
-    this.#tell(this.#decoder.read(bytes, performance.now()));
-  };
+  readonly #hear = (bytes: Buffer) => this.#tell(this.#decoder.read(bytes, performance.now()));
 
   #tell(keys: readonly Key[]): void {
     for (const key of keys) if (this.#isOpen) this.#onKey(key);
@@ -75,14 +68,9 @@ export class Keyboard {
     this.#waiting = setTimeout(() => setImmediate(flush), due - performance.now());
   }
 
-  readonly #leave = () => {
-    this.#stream.write(STOP_MARKING_PASTES);
-    this.#input.setRawMode(false);
-  };
-
   readonly #die = (signal: NodeJS.Signals) => {
     this.close();
-    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+    process.kill(process.pid, signal);
   };
 }
 
@@ -90,9 +78,12 @@ export class Keyboard {
 function ignore(): void {}
 
 /**
- * Suspends the whole job, as the terminal does outside raw mode, because a shell watches only its own child, which may be npm. Returns once the job
- * continues, or at once if no shell could continue it.
+ * Suspends the whole job, as the terminal does outside raw mode, because a shell watches only its own child, which may be npm. Calls `continued`, which
+ * listens to SIGCONT, once the job continues, or at once if no shell could continue it.
  */
-export function suspendJob(): void {
+export function suspendJob(continued: () => void): void {
+  process.off("SIGCONT", continued);
   process.kill(0, "SIGTSTP");
+  process.on("SIGCONT", continued);
+  continued();
 }

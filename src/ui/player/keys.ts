@@ -1,5 +1,5 @@
 import type { Key } from "../keyboard/decoder.ts";
-import { editField, EMPTY_FIELD } from "../keyboard/field.ts";
+import { editField, fieldOf } from "../keyboard/field.ts";
 import { STEPS } from "../tui/view.ts";
 import { parseMoment } from "./moment.ts";
 import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
@@ -18,8 +18,6 @@ export interface PlayerKeyContext {
   readonly selected: string | undefined;
   /** The page size for scrolling. */
   readonly rows: number;
-  /** Whether the screen shows only that it is too small. */
-  readonly isTooSmall: boolean;
   /** Whether a record's file contains a text. */
   readonly has: (place: number, text: string) => boolean;
 }
@@ -27,12 +25,9 @@ export interface PlayerKeyContext {
 /** Handles a key. It changes nothing outside: the screen carries out the action. */
 export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: PlayerKeyContext): PlayerKeyResult {
   const player = { ...before, notice: undefined };
-  const isChord = key.ctrl === true || key.alt === true;
-  if (key.ctrl === true && key.name === "c") return { player, action: "leave" };
-  if (key.ctrl === true && key.name === "z") return { player, action: "suspend" };
-  if (shown.isTooSmall) return key.name === "q" && !isChord ? { player, action: "leave" } : { player };
+  if (key.name === "ctrl-c") return { player, action: "leave" };
+  if (key.name === "ctrl-z") return { player, action: "suspend" };
   if (player.typing) return { player: typeKey(player, player.typing, key, tape, shown) };
-  if (isChord) return { player };
   const moved = moveKey(player, key, tape, shown);
   return moved ? { player: moved } : pageKey(player, key, shown);
 }
@@ -44,9 +39,8 @@ function typeKey(
   tape: Tape,
   shown: PlayerKeyContext,
 ): Player {
-  const isPlain = key.alt !== true && key.ctrl !== true;
-  if (isPlain && key.name === "escape") return { ...player, typing: undefined };
-  if (!isPlain || key.name !== "return") return { ...player, typing: { what, field: editField(field, key) } };
+  if (key.name === "escape") return { ...player, typing: undefined };
+  if (key.name !== "return") return { ...player, typing: { what, field: editField(field, key) } };
   const ended = { ...player, typing: undefined };
   const words = field.text.trim();
   switch (what) {
@@ -119,7 +113,7 @@ function pageKey(player: Player, { name }: Key, { listed, selected, rows }: Play
     return { player: { ...player, selected: listed[Math.max(0, Math.min(listed.length - 1, place + by))] } };
   }
   const typing = TYPED[name];
-  if (typing !== undefined) return { player: { ...player, typing: { what: typing, field: EMPTY_FIELD } } };
+  if (typing !== undefined) return { player: { ...player, typing: { what: typing, field: fieldOf() } } };
   const opened = (page: "json" | "help"): PlayerKeyResult => ({
     player: { ...player, page: player.page === page ? "state" : page, scroll: 0 },
   });

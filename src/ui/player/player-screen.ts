@@ -1,6 +1,6 @@
 import { setImmediate as others, setTimeout as delay } from "node:timers/promises";
 import type { Terminal } from "../terminal.ts";
-import { isTooSmall, pageRows } from "../tui/frame.ts";
+import { pageRows } from "../tui/frame.ts";
 import type { Screen } from "../tui/screen.tsx";
 import type { Key } from "../keyboard/decoder.ts";
 import { playerFrame, playerList, type PlayerScene, type ProofState } from "./frame.ts";
@@ -114,9 +114,7 @@ export class PlayerScreen {
   #key(key: Key): void {
     const { recording, terminal } = this.#parts;
     const has = (place: number, text: string) => recording.has(place, text);
-    const { columns, rows } = terminal.out.stream;
-    const size = { rows: pageRows(rows), isTooSmall: isTooSmall(columns, rows) };
-    const shown = { ...playerList(this.#scene()), ...size, has };
+    const shown = { ...playerList(this.#scene()), rows: pageRows(terminal.out.stream.rows), has };
     const { player, action } = handlePlayerKey(this.#player, key, recording.tape, shown);
     this.#player = player;
     if (action === "leave") return this.#left.abort();

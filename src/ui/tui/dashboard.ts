@@ -14,7 +14,7 @@ import { UNAVAILABLE } from "../../kernel/outages.ts";
 import { collectEarly } from "../../runtime/memory.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Key } from "../keyboard/decoder.ts";
-import { dashboardFrame, isTooSmall, pageRows, selectable } from "./frame.ts";
+import { dashboardFrame, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
 import type { Screen } from "./screen.tsx";
 import { outputBefore, outputLine, Stories, storyOf } from "./stories.ts";
@@ -185,13 +185,11 @@ export class Dashboard implements Reporter {
   }
 
   #key(key: Key): void {
-    const { columns, rows } = this.#parts.terminal.out.stream;
     const scene = this.#scene();
     const { view, action } = handleKey(this.#view, key, {
       listed: selectable(scene, this.#view),
       paused: this.#model.state === "paused",
-      rows: pageRows(rows),
-      isTooSmall: isTooSmall(columns, rows),
+      rows: pageRows(this.#parts.terminal.out.stream.rows),
       steers: scene.steers,
       retries: scene.presentation?.retries === true,
     });

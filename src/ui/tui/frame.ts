@@ -1,5 +1,5 @@
 import { statusesOf } from "../../kernel/presentation.ts";
-import { cutMiddle, widthOf } from "../../lib/text-layout.ts";
+import { elided, widthOf } from "../../lib/text-layout.ts";
 import { costFigure } from "../../log/usage-words.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { safeLine } from "../display.ts";
@@ -161,7 +161,8 @@ function footLine(scene: Scene, view: View, columns: number): Line {
   const { page, selected, typing, confirm, filter } = view;
   if (confirm) return confirmLine(confirm, columns);
   if (typing) {
-    const whom = page === "ticket" ? cutMiddle(safeLine(selected ?? ""), Math.floor(columns / 4)) : "the session";
+    const whom =
+      page === "ticket" ? elided(safeLine(selected ?? ""), Math.floor(columns / 4), "middle") : "the session";
     const hints = typing.field.text === "" && view.draft !== "" ? ["↑ last text"] : [];
     return typingLine(typing.what === "filter" ? "filter" : `tell ${whom}`, typing.field, columns, hints);
   }
@@ -202,7 +203,7 @@ export function fitting(words: readonly string[], columns: number): string {
 function confirmLine(action: NonNullable<View["confirm"]>, columns: number): Line {
   const [begin, keys] = [` ${action.do}`, "? y yes, any other key no"];
   const id = "ticket_id" in action && action.ticket_id !== undefined ? ` ${safeLine(action.ticket_id)}` : "";
-  return [trusted(begin + cutMiddle(id, columns - widthOf(begin + keys)) + keys, "yellow")];
+  return [trusted(begin + elided(id, columns - widthOf(begin + keys), "middle") + keys, "yellow")];
 }
 
 /** The keys of a help page, with what they do. */

@@ -1,6 +1,6 @@
 import { columnsOf, type SubjectColumn } from "../subject-columns.ts";
 import { blockersOf, listed, type TicketModel, ticketsByNeed } from "../model/model.ts";
-import { cutMiddle, widthOf } from "../../lib/text-layout.ts";
+import { elided, widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
 import { styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
@@ -67,7 +67,7 @@ export function listLines(
 export function eventLines({ events }: Shown, columns: number, rows: number): Line[] {
   if (rows < 2) return padded([], rows);
   const shown = events.slice(-(rows - 1)).map(({ at, ticket, text, style }): Line => {
-    const about = ticket === undefined ? "" : `${cutMiddle(safeLine(ticket), ID_WIDEST)} `;
+    const about = ticket === undefined ? "" : `${elided(safeLine(ticket), ID_WIDEST, "middle")} `;
     return [trusted(` ${localTime(new Date(at)).slice(0, 8)} `, "dim"), trusted(about), untrusted(text, style)];
   });
   return padded([rule(columns, "events"), ...shown], rows);
@@ -103,7 +103,7 @@ function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number,
   const line: Line = [
     trusted(isSelected ? "▸" : " "),
     asks ? trusted("?", "yellow") : trusted(icon, style),
-    trusted(` ${cell(cutMiddle(safeLine(ticket.id), id), id)}  `, isSelected ? "bold" : undefined),
+    trusted(` ${cell(elided(safeLine(ticket.id), id, "middle"), id)}  `, isSelected ? "bold" : undefined),
     trusted(cell(safeLine(ticket.status), STATE), style),
     trusted(`${wideCells(scene, columns, (column) => safeLine(column.cell(subject)))}  `),
     untrusted(what(scene, ticket), stage === "done" ? "dim" : undefined),

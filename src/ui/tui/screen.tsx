@@ -4,13 +4,13 @@ import { memo, useLayoutEffect } from "react";
 import type { Key } from "../keyboard/decoder.ts";
 import { Keyboard, suspendJob } from "../keyboard/keyboard.ts";
 import type { Terminal } from "../terminal.ts";
+import { isTooSmall } from "./frame.ts";
 import { type Line, widthOfLine } from "./line.ts";
 
 interface ScreenParts {
   readonly terminal: Terminal;
   /** Returns the lines of the whole screen, none wider than `columns`. */
   readonly frame: (columns: number, rows: number) => readonly Line[];
-  /** Called with each key, except for those that only draw the screen again. */
   readonly onKey: (key: Key) => void;
 }
 
@@ -20,6 +20,9 @@ const FRAMES = 10;
 /** Some terminals count some characters as wider than we do. Their rows must not wrap, because that would move all rows below. */
 const NO_WRAP = "\u001B[?7l";
 const WRAP = "\u001B[?7h";
+
+/** The keys that act although the screen shows only that it is too small. */
+const UNSEEN = new Set(["q", "ctrl-c", "ctrl-z"]);
 
 /** The terminal's alternate screen. It does not capture the mouse, so that text can be selected and copied. */
 export class Screen {
@@ -75,9 +78,7 @@ export class Screen {
   /** Suspends the job. Returns once it continues, or at once if no shell could continue it. */
   suspend(): void {
     this.hide();
-    process.off("SIGCONT", this.#renew);
-    suspendJob();
-    process.on("SIGCONT", this.#renew);
+    suspendJob(this.#renew);
     this.show();
   }
 
@@ -88,10 +89,14 @@ export class Screen {
     this.show();
   };
 
+  #key(key: Key): void {
+    const { columns, rows } = this.#parts.terminal.out.stream;
+    if (key.name === "ctrl-l") this.#renew();
+    else if (!isTooSmall(columns, rows) || UNSEEN.has(key.name)) this.#parts.onKey(key);
+  }
+
   #frame() {
-    const { onKey } = this.#parts;
-    const hear = (key: Key) => (key.name === "l" && key.ctrl === true ? this.#renew() : onKey(key));
-    return <Frame {...this.#parts} onKey={hear} />;
+    return <Frame {...this.#parts} onKey={(key) => this.#key(key)} />;
   }
 }
 
@@ -100,20 +105,21 @@ function Frame({ terminal, frame, onKey }: ScreenParts) {
   const { setCursorPosition } = useCursor();
   // A layout effect, because Ink ends it at once however this process ends.
   useLayoutEffect(() => {
-    const { out, err } = terminal;
-    const keyboard = new Keyboard(terminal, out.stream, onKey);
-    setBlocking(out.stream, false);
-    setBlocking(err.stream, false);
-    out.stream.write(NO_WRAP);
+    const { stream } = terminal.out;
+    const keyboard = new Keyboard(terminal, stream, onKey);
+    setBlocking(terminal, false);
+    stream.write(NO_WRAP);
     return () => {
       keyboard.close();
-      out.stream.write(WRAP);
-      setBlocking(out.stream, true);
-      setBlocking(err.stream, true);
+      stream.write(WRAP);
+      setBlocking(terminal, true);
     };
   }, []);
   const lines = frame(columns, rows);
-  setCursorPosition(cursorIn(lines));
+  // Input methods show their window at the cursor, which only the last row can have.
+  const last = lines.at(-1) ?? [];
+  const place = last.findIndex(({ isCursor }) => isCursor === true);
+  setCursorPosition(place < 0 ? undefined : { x: widthOfLine(last.slice(0, place)), y: lines.length - 1 });
   return (
     <Box flexDirection="column">
       {lines.map((line, row) => (
@@ -124,26 +130,10 @@ function Frame({ terminal, frame, onKey }: ScreenParts) {
   );
 }
 
-/** Where input methods show their window. */
-function cursorIn(lines: readonly Line[]): { x: number; y: number } | undefined {
-  const y = lines.findIndex((line) => line.some(({ isCursor }) => isCursor === true));
-  const line = lines[y];
-  if (line === undefined) return undefined;
-  return {
-    x: widthOfLine(
-      line.slice(
-        0,
-        line.findIndex(({ isCursor }) => isCursor === true),
-      ),
-    ),
-    y,
-  };
-}
-
 /** Node waits for a terminal that does not read, and with it everything else in this process. It has no public switch for that. */
-function setBlocking(stream: NodeJS.WriteStream, isBlocking: boolean): void {
-  const { _handle: handle } = stream as { readonly _handle?: { readonly setBlocking?: (isBlocking: boolean) => void } };
-  handle?.setBlocking?.(isBlocking);
+function setBlocking({ out, err }: Terminal, isBlocking: boolean): void {
+  for (const { stream } of [out, err])
+    (stream as { _handle?: { setBlocking?: (isBlocking: boolean) => void } })._handle?.setBlocking?.(isBlocking);
 }
 
 /** One row. Unchanged rows are neither measured nor laid out again. */

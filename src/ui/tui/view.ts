@@ -1,5 +1,5 @@
 import type { Key } from "../keyboard/decoder.ts";
-import { editField, EMPTY_FIELD, type Field, fieldOf } from "../keyboard/field.ts";
+import { editField, type Field, fieldOf } from "../keyboard/field.ts";
 
 /** The state of the dashboard's view. */
 export interface View {
@@ -46,8 +46,6 @@ export interface KeyContext {
   readonly rows: number;
   readonly steers: boolean;
   readonly retries: boolean;
-  /** Whether the screen shows only that it is too small. */
-  readonly isTooSmall: boolean;
 }
 
 export interface KeyResult {
@@ -57,12 +55,9 @@ export interface KeyResult {
 
 /** Handles a key. Pure: the dashboard carries out the action. */
 export function handleKey(view: View, key: Key, shown: KeyContext): KeyResult {
-  const isChord = key.ctrl === true || key.alt === true;
-  if (key.ctrl === true && key.name === "c") return { view, action: { do: "stop" } };
-  if (key.ctrl === true && key.name === "z") return { view, action: { do: "suspend" } };
-  if (shown.isTooSmall) return key.name === "q" && !isChord ? { view, action: { do: "leave" } } : { view };
+  if (key.name === "ctrl-c") return { view, action: { do: "stop" } };
+  if (key.name === "ctrl-z") return { view, action: { do: "suspend" } };
   if (view.typing) return typeKey(view, view.typing, key);
-  if (isChord) return { view };
   if (view.confirm) return confirmKey(view, view.confirm, key);
   return moveKey(view, key, shown) ?? steerKey(view, key, shown);
 }
@@ -78,13 +73,12 @@ function confirmKey(view: View, action: Action, { name }: Key): KeyResult {
 }
 
 function typeKey(view: View, { what, field }: NonNullable<View["typing"]>, key: Key): KeyResult {
-  const isPlain = key.alt !== true && key.ctrl !== true;
   const text = field.text.trim();
-  if (isPlain && key.name === "escape") {
+  if (key.name === "escape") {
     const filter = what === "filter" ? { filter: "" } : {};
     return { view: { ...view, ...filter, typing: undefined, draft: field.text === "" ? view.draft : field.text } };
   }
-  if (isPlain && key.name === "return") {
+  if (key.name === "return") {
     const ended = { ...view, typing: undefined };
     if (what === "filter" || text === "") return { view: ended };
     const ticket_id = view.page === "ticket" ? view.selected : undefined;
@@ -151,7 +145,7 @@ function steerKey(view: View, { name }: Key, { listed, paused, steers, retries }
       return { view, action: { do: paused ? "resume" : "pause" } };
     case "m":
     case "t":
-      return { view: { ...view, typing: { what: "tell", field: EMPTY_FIELD } } };
+      return { view: { ...view, typing: { what: "tell", field: fieldOf() } } };
     case "r":
       return ticket_id === undefined || !retries ? { view } : { view, action: { do: "retry", ticket_id } };
     case "x":

@@ -6,10 +6,7 @@ import { editField, type Field, fieldOf, fieldParts } from "../../../src/ui/keyb
 /** A field's text after keys such as `ctrl-w`, with `|` at the cursor. */
 function edited(text: string, ...keys: readonly string[]): string {
   let field: Field = fieldOf(text);
-  for (const key of keys) {
-    const [, ctrl, alt, name = ""] = /^(ctrl-)?(alt-)?([^]+)$/.exec(key) ?? [];
-    field = editField(field, { name, ...(ctrl && { ctrl: true }), ...(alt && { alt: true }) });
-  }
+  for (const name of keys) field = editField(field, { name });
   return `${field.text.slice(0, field.cursor)}|${field.text.slice(field.cursor)}`;
 }
 
