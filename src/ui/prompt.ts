@@ -31,17 +31,21 @@ export async function promptLine(terminal: Terminal, label: string, signal: Abor
   const { input, err, isDumb } = terminal;
   const line = !isDumb && input.isTTY ? new TypedLine(terminal, shortened(label, err)) : undefined;
   await discardTyped(input, signal);
-  if (line) return line.typed(signal);
+  const text = line ? await line.typed(signal) : await plainLine(terminal, label, signal);
+  return text === undefined ? { kind: "left" } : { kind: "text", text: text.trim() };
+}
+
+/** Without cursor movements, only the terminal itself can edit a line. */
+async function plainLine({ input, err }: Terminal, label: string, signal: AbortSignal): Promise<string | undefined> {
   input.pause();
-  if (signal.aborted || input.readableEnded) return { kind: "left" };
-  // Without cursor movements, only the terminal itself can edit a line.
+  if (signal.aborted || input.readableEnded) return undefined;
   const lines = createInterface({ input, output: err.stream, terminal: false, signal });
   lines.setPrompt(shortened(label, err));
   lines.prompt();
   const [text] = (await Promise.race([once(lines, "line"), once(lines, "close")])) as [string?];
   lines.close();
   if (text === undefined) err.stream.write("\n");
-  return text === undefined ? { kind: "left" } : { kind: "text", text: text.trim() };
+  return text;
 }
 
 /** Discards what was typed so far: reads until the terminal is quiet. */

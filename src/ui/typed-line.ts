@@ -4,7 +4,6 @@ import { visibleText } from "./display.ts";
 import type { Key } from "./keyboard/decoder.ts";
 import { editField, fieldOf } from "./keyboard/field.ts";
 import { Keyboard, suspendJob } from "./keyboard/keyboard.ts";
-import type { Typed } from "./prompt.ts";
 import type { OpenPrompt, Terminal } from "./terminal.ts";
 
 /** A label and a text that a person types behind it. It has the keys as soon as it is made, and drops those before `typed`. */
@@ -15,7 +14,7 @@ export class TypedLine implements OpenPrompt {
   #field = fieldOf();
   /** The rows on the screen down to the cursor; the last one ends at it. */
   #above: readonly string[] = [];
-  #end: (typed: Typed) => void = () => {};
+  #end: (text?: string) => void = () => {};
   /** Set while the line is the last on the screen. Ctrl-C ends that. */
   #release: (() => void) | undefined;
 
@@ -25,10 +24,10 @@ export class TypedLine implements OpenPrompt {
     this.#keyboard = new Keyboard(terminal, terminal.err.stream, (key) => this.#key(key));
   }
 
-  /** Shows the line until it is typed; `left` at Ctrl-D, when `signal` is aborted and when the input ends. */
-  async typed(signal: AbortSignal): Promise<Typed> {
+  /** Shows the line until it is typed. Undefined at Ctrl-D, when `signal` is aborted, and when the input ends. */
+  async typed(signal: AbortSignal): Promise<string | undefined> {
     const { input, err } = this.#terminal;
-    const typed = await new Promise<Typed>((resolve) => {
+    const text = await new Promise<string | undefined>((resolve) => {
       this.#end = resolve;
       signal.addEventListener("abort", this.#left);
       input.once("end", this.#left);
@@ -44,7 +43,7 @@ export class TypedLine implements OpenPrompt {
     signal.removeEventListener("abort", this.#left);
     this.#endLine();
     this.#keyboard.close();
-    return typed;
+    return text;
   }
 
   erase(): void {
@@ -81,7 +80,7 @@ export class TypedLine implements OpenPrompt {
     return lines.flatMap((line) => folded(line, width));
   }
 
-  readonly #left = () => this.#end({ kind: "left" });
+  readonly #left = () => this.#end();
 
   readonly #redraw = () => {
     if (this.#release === undefined) return;
@@ -115,7 +114,7 @@ export class TypedLine implements OpenPrompt {
     if (key.name === "ctrl-z") {
       this.#keyboard.leave();
       suspendJob(this.#continued);
-    } else if (key.name === "return") this.#end({ kind: "text", text: this.#field.text.trim() });
+    } else if (key.name === "return") this.#end(this.#field.text);
     else if (key.name === "ctrl-d" && this.#field.text === "") this.#left();
     else {
       if (key.name === "ctrl-l") cursorTo(this.#terminal.err.stream, 0, 0);

@@ -31,7 +31,6 @@ const BEGINNING = new RegExp(
   `^${ESC}{1,2}(?:\\[(?:200~[^]*|M[^]{0,2}|\\[|[0-?]*[ -/]*)|O[\\d;]*|${REPLY}(?:${ESC}$)?)?`,
 );
 const LONE = new RegExp(`^${ESC}+$`);
-const LONE_IN_PASTE = new RegExp(`^${ESC}\\[200~[^]*${ESC}$`);
 
 const TEXT_OR_CONTROL = /[\P{Cc}\t\r\n]+|\p{Cc}/gu;
 const OTHER_CONTROL = /^(?![\t\r\n])\p{Cc}$/u;
@@ -68,8 +67,7 @@ export class Decoder {
   /** When `flush` must be called; undefined if nothing is held. */
   get due(): number | undefined {
     if (this.#held === "") return undefined;
-    const isLone = LONE.test(this.#held) || LONE_IN_PASTE.test(this.#held);
-    return this.#read_at + this.#hold_ms * (isLone ? 1 : PATIENCE);
+    return this.#read_at + this.#hold_ms * (this.#held.endsWith(ESC) ? 1 : PATIENCE);
   }
 
   /** The keys that end with these bytes. */
@@ -86,10 +84,14 @@ export class Decoder {
     while (rest !== "") {
       const token = TOKEN.exec(rest);
       const [taken = ESC] = token ?? BEGINNING.exec(rest) ?? [];
+      const { text, paste, escapes, control, chord } = token?.groups ?? {};
       const isEscape = token === null && taken !== rest && LONE.test(taken);
-      if (token?.groups) keys.push(...this.#keys(token.groups));
-      else if (isEscape) keys.push({ name: "escape" });
-      else if (taken === rest) this.#held = rest;
+      if (text !== undefined) keys.push(...this.#text(this.#characters.write(Buffer.from(text, "latin1"))));
+      if (paste !== undefined) keys.push(pasteOf(utf8(paste)));
+      if (control !== undefined) keys.push(...controlKeys(control, escapes !== ESC));
+      if (chord !== undefined) keys.push(...keyOf(utf8(chord).codePointAt(0) ?? 0, "alt-"));
+      if (isEscape) keys.push({ name: "escape" });
+      else if (token === null && taken === rest) this.#held = rest;
       rest = rest.slice(isEscape ? 1 : taken.length);
     }
     return keys;
@@ -101,13 +103,6 @@ export class Decoder {
     this.#held = "";
     if (held.startsWith(PASTE)) return [pasteOf(utf8(held.slice(PASTE.length)))];
     return LONE.test(held) ? Array.from(held, () => ({ name: "escape" })) : [];
-  }
-
-  #keys({ text, paste, escapes, control, chord }: Readonly<Record<string, string>>): Key[] {
-    if (text !== undefined) return this.#text(this.#characters.write(Buffer.from(text, "latin1")));
-    if (paste !== undefined) return [pasteOf(utf8(paste))];
-    if (control !== undefined) return controlKeys(control, escapes !== ESC);
-    return chord === undefined ? [] : keyOf(utf8(chord).codePointAt(0) ?? 0, "alt-");
   }
 
   #text(text: string): Key[] {
