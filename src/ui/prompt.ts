@@ -7,7 +7,7 @@ import type { Output, Terminal } from "./terminal.ts";
 import { TypedLine } from "./typed-line.ts";
 import type { OpenQuestion } from "./waiting.ts";
 
-/** What a person typed; `left` if they pressed Ctrl-D or the question was withdrawn. */
+/** What a person typed; `left` if they pressed Esc or Ctrl-D, or the question was withdrawn. */
 export type Typed = { readonly kind: "text"; readonly text: string } | { readonly kind: "left" };
 
 /** The position among the questions that are asked together. */
@@ -25,7 +25,7 @@ const MIN_TYPING_ROWS = 3;
 /**
  * Asks for one line, below everything that is written to the terminal meanwhile. Input typed before the prompt appears is discarded: an idle Enter
  * answers nothing. Line breaks of a paste belong to the answer. Ctrl-C reaches the process as SIGINT, which the terminal itself does not send while a
- * line is edited.
+ * line is edited, unless it leaves only the prompt.
  */
 export async function promptLine(terminal: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
   const { input, err, isDumb } = terminal;

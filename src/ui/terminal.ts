@@ -12,6 +12,8 @@ export interface Terminal {
   readonly hasPerson: boolean;
   /** Whether the terminal cannot move its cursor: `TERM` is `dumb`, or not set. */
   readonly isDumb: boolean;
+  /** Whether Ctrl-C leaves only the prompt, because there is a screen behind it. Otherwise it stops the command. */
+  readonly returns?: boolean;
   /** Whether keys come over a network (ssh), which may delay the rest of a key's bytes. */
   readonly isRemote: boolean;
   /** Whether screen rows can be redrawn: results and messages go to a terminal that is not dumb, and this is not an automatic build. */

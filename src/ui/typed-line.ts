@@ -2,7 +2,7 @@ import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import { folded, widthOf } from "../lib/text-layout.ts";
 import { visibleText } from "./display.ts";
 import type { Key } from "./keyboard/decoder.ts";
-import { editField, fieldOf } from "./keyboard/field.ts";
+import { editField, fieldOf, isLeaving } from "./keyboard/field.ts";
 import { Keyboard, suspendJob } from "./keyboard/keyboard.ts";
 import type { OpenPrompt, Terminal } from "./terminal.ts";
 
@@ -24,7 +24,7 @@ export class TypedLine implements OpenPrompt {
     this.#keyboard = new Keyboard(terminal, terminal.err.stream, (key) => this.#key(key));
   }
 
-  /** Shows the line until it is typed. Undefined at Ctrl-D, when `signal` is aborted, and when the input ends. */
+  /** Shows the line until it is typed. Undefined at Esc and Ctrl-D, when `signal` is aborted, and when the input ends. */
   async typed(signal: AbortSignal): Promise<string | undefined> {
     const { input, err } = this.#terminal;
     const text = await new Promise<string | undefined>((resolve) => {
@@ -106,7 +106,7 @@ export class TypedLine implements OpenPrompt {
   }
 
   #key(key: Key): void {
-    if (key.name === "ctrl-c") {
+    if (key.name === "ctrl-c" && this.#terminal.returns !== true) {
       this.#endLine();
       process.emit("SIGINT", "SIGINT");
     }
@@ -115,7 +115,7 @@ export class TypedLine implements OpenPrompt {
       this.#keyboard.leave();
       suspendJob(this.#continued);
     } else if (key.name === "return") this.#end(this.#field.text);
-    else if (key.name === "ctrl-d" && this.#field.text === "") this.#left();
+    else if (isLeaving(key) || (key.name === "ctrl-d" && this.#field.text === "")) this.#left();
     else {
       if (key.name === "ctrl-l") cursorTo(this.#terminal.err.stream, 0, 0);
       if (key.name === "ctrl-l") this.#above = [];

@@ -50,13 +50,13 @@ export class DashboardAsker implements Asker, Steering {
     await this.#prompts?.end();
   }
 
-  /** Asks everything that is open. A question that the person leaves open (Ctrl-D) waits at the dashboard. */
+  /** Asks everything that is open. A question that the person leaves open (Esc, Ctrl-C, Ctrl-D) waits at the dashboard. */
   async answer(ticket_id: string | undefined): Promise<void> {
-    const { err } = this.#parts.context.terminal;
-    err.line(
-      err.style("dim", "Ctrl-D goes back to the dashboard and leaves the rest open. Ctrl-C works as it does there."),
-    );
-    const prompts = new PromptAsker({ ...this.#parts, left: () => {} });
+    const { context } = this.#parts;
+    const { err } = context.terminal;
+    err.line(err.style("dim", "Esc goes back to the dashboard and leaves the rest open."));
+    const terminal = { ...context.terminal, returns: true };
+    const prompts = new PromptAsker({ ...this.#parts, context: { ...context, terminal }, left: () => {} });
     this.#prompts = prompts;
     for (const [id, ask] of this.#asks) if (ask.waiting().length === 0) this.#asks.delete(id);
     const about = (ask: OpenAsk) => ticket_id !== undefined && ask.subject === ticket_id;

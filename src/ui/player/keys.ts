@@ -1,5 +1,5 @@
 import type { Key } from "../keyboard/decoder.ts";
-import { editField, fieldOf } from "../keyboard/field.ts";
+import { editField, fieldOf, isLeaving } from "../keyboard/field.ts";
 import { STEPS } from "../tui/view.ts";
 import { parseMoment } from "./moment.ts";
 import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
@@ -25,7 +25,6 @@ export interface PlayerKeyContext {
 /** Handles a key. It changes nothing outside: the screen carries out the action. */
 export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: PlayerKeyContext): PlayerKeyResult {
   const player = { ...before, notice: undefined };
-  if (key.name === "ctrl-c") return { player, action: "leave" };
   if (key.name === "ctrl-z") return { player, action: "suspend" };
   if (player.typing) return { player: typeKey(player, player.typing, key, tape, shown) };
   const moved = moveKey(player, key, tape, shown);
@@ -39,7 +38,7 @@ function typeKey(
   tape: Tape,
   shown: PlayerKeyContext,
 ): Player {
-  if (key.name === "escape") return { ...player, typing: undefined };
+  if (isLeaving(key)) return { ...player, typing: undefined };
   if (key.name !== "return") return { ...player, typing: { what, field: editField(field, key) } };
   const ended = { ...player, typing: undefined };
   const words = field.text.trim();
@@ -126,6 +125,7 @@ function pageKey(player: Player, { name }: Key, { listed, selected, rows }: Play
     case "escape":
       return escaped(player);
     case "q":
+    case "ctrl-c":
       return { player, action: "leave" };
     default:
       return { player };

@@ -27,6 +27,9 @@ const TICK_MS = 1_000;
 /** Maximum time after its record until an ask can be answered, in ms. */
 const ASK_MS = 2_000;
 
+/** How long a person presses no key until a question opens by itself, in ms. */
+const OPENS_MS = 3_000;
+
 /** How long a notice is shown, in ms. */
 const NOTICE_MS = 5_000;
 
@@ -65,6 +68,8 @@ export class Dashboard implements Reporter {
   #isStopping = false;
   /** Until this time, an ask that becomes answerable is prompted at once, because the person has already pressed the key. */
   #answerUntil = 0;
+  /** From this time, an ask that is new is prompted by itself once nothing else is at work. */
+  #opensAt = Number.POSITIVE_INFINITY;
   #isClosed = false;
   #notice: { readonly text: string; readonly until: number } | undefined;
 
@@ -138,6 +143,8 @@ export class Dashboard implements Reporter {
 
   /** Call when something new can be answered. Its record may already be on the screen. */
   canAnswer(): void {
+    // Prompts that are open take it themselves.
+    if (this.#screen?.isOpen !== false) this.#opensAt = performance.now() + OPENS_MS;
     if (this.#answerUntil > performance.now()) this.#answer();
   }
 
@@ -156,9 +163,17 @@ export class Dashboard implements Reporter {
 
   #draw(): void {
     const now = performance.now();
+    if (now >= this.#opensAt) this.#openQuestion();
     if (this.#screen?.isOpen !== true || (!this.#isChanged && now - this.#drawn < TICK_MS)) return;
     this.#isChanged = !this.#screen.draw();
     this.#drawn = now;
+  }
+
+  #openQuestion(): void {
+    const { page, typing, confirm } = this.#view;
+    if (this.#model.turns.size > 0 || page === "help" || (typing ?? confirm) !== undefined) return;
+    this.#opensAt = Number.POSITIVE_INFINITY;
+    if (this.#parts.steering?.waits === true) this.#answer();
   }
 
   #time(): number {
@@ -185,6 +200,7 @@ export class Dashboard implements Reporter {
   }
 
   #key(key: Key): void {
+    if (this.#opensAt < Number.POSITIVE_INFINITY) this.#opensAt = performance.now() + OPENS_MS;
     const scene = this.#scene();
     const { view, action } = handleKey(this.#view, key, {
       listed: selectable(scene, this.#view),
@@ -192,6 +208,7 @@ export class Dashboard implements Reporter {
       rows: pageRows(this.#parts.terminal.out.stream.rows),
       steers: scene.steers,
       retries: scene.presentation?.retries === true,
+      cuts: scene.ctrl_c === "stops" && !this.#isStopping && this.#model.turns.size > 0,
     });
     this.#look(view);
     if (action) this.#carryOut(action);
@@ -209,6 +226,7 @@ export class Dashboard implements Reporter {
     if (this.#screen?.isOpen !== true) return;
     if (steering?.waits === true) {
       this.#answerUntil = 0;
+      this.#opensAt = Number.POSITIVE_INFINITY;
       const ticket_id = this.#view.page === "ticket" ? this.#view.selected : undefined;
       this.#screen?.hide();
       void steering.answer(ticket_id).finally(() => this.#screen?.show());

@@ -10,7 +10,6 @@ export function unfitFor(
   const { stream } = out;
   if (!stream.isTTY || !input.isTTY) return `${screen} needs a terminal for its input and output.`;
   if (isDumb) return `${screen} needs a terminal that can move its cursor.`;
-  if ((environment.NO_COLOR ?? "") !== "") return `${screen} is not shown with NO_COLOR.`;
   if (environment.INK_SCREEN_READER === "true") return `${screen} is not shown to a screen reader.`;
   const { columns, rows } = stream;
   if (columns >= MIN_SIZE.columns && rows >= MIN_SIZE.rows) return undefined;

@@ -159,7 +159,7 @@ function troubleLine({ model, presentation }: Shown, canRetry: boolean): Line {
 
 function footLine(scene: Scene, view: View, columns: number): Line {
   const { page, selected, typing, confirm, filter } = view;
-  if (confirm) return confirmLine(confirm, columns);
+  if (confirm) return confirmLine(confirm, scene.model.turns.size, columns);
   if (typing) {
     const whom =
       page === "ticket" ? elided(safeLine(selected ?? ""), Math.floor(columns / 4), "middle") : "the session";
@@ -199,11 +199,12 @@ export function fitting(words: readonly string[], columns: number): string {
   return text;
 }
 
-/** The question, in which only the id is cut. */
-function confirmLine(action: NonNullable<View["confirm"]>, columns: number): Line {
-  const [begin, keys] = [` ${action.do}`, "? y yes, any other key no"];
+/** The question. What it is about is cut, but never the keys. */
+function confirmLine(action: NonNullable<View["confirm"]>, turns: number, columns: number): Line {
+  const [begin, keys] = [` ${action.do}`, `? ${action.do === "stop" ? "^C" : "y"} yes, any other key no`];
   const id = "ticket_id" in action && action.ticket_id !== undefined ? ` ${safeLine(action.ticket_id)}` : "";
-  return [trusted(begin + elided(id, columns - widthOf(begin + keys), "middle") + keys, "yellow")];
+  const about = action.do === "stop" ? ` and cut off ${counted(turns, "turn")}` : id;
+  return [trusted(begin + elided(about, columns - widthOf(begin + keys), "middle") + keys, "yellow")];
 }
 
 /** The keys of a help page, with what they do. */

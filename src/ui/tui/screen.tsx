@@ -116,6 +116,7 @@ function Frame({ terminal, frame, onKey }: ScreenParts) {
     };
   }, []);
   const lines = frame(columns, rows);
+  const isStyled = terminal.out.stream.hasColors();
   // Input methods show their window at the cursor, which only the last row can have.
   const last = lines.at(-1) ?? [];
   const place = last.findIndex(({ isCursor }) => isCursor === true);
@@ -124,7 +125,7 @@ function Frame({ terminal, frame, onKey }: ScreenParts) {
     <Box flexDirection="column">
       {lines.map((line, row) => (
         // Rows have no identity besides their index.
-        <Row key={row} text={styledLine(line)} />
+        <Row key={row} text={isStyled ? styledLine(line) : line.map(({ text }) => text).join("")} />
       ))}
     </Box>
   );

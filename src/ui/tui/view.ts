@@ -1,5 +1,5 @@
 import type { Key } from "../keyboard/decoder.ts";
-import { editField, type Field, fieldOf } from "../keyboard/field.ts";
+import { editField, type Field, fieldOf, isLeaving } from "../keyboard/field.ts";
 
 /** The state of the dashboard's view. */
 export interface View {
@@ -46,6 +46,8 @@ export interface KeyContext {
   readonly rows: number;
   readonly steers: boolean;
   readonly retries: boolean;
+  /** Whether stopping cuts turns off, so that Ctrl-C asks first. */
+  readonly cuts: boolean;
 }
 
 export interface KeyResult {
@@ -55,10 +57,10 @@ export interface KeyResult {
 
 /** Handles a key. Pure: the dashboard carries out the action. */
 export function handleKey(view: View, key: Key, shown: KeyContext): KeyResult {
-  if (key.name === "ctrl-c") return { view, action: { do: "stop" } };
   if (key.name === "ctrl-z") return { view, action: { do: "suspend" } };
   if (view.typing) return typeKey(view, view.typing, key);
   if (view.confirm) return confirmKey(view, view.confirm, key);
+  if (key.name === "ctrl-c") return shown.cuts ? { view: { ...view, confirm: STOP } } : { view, action: STOP };
   return moveKey(view, key, shown) ?? steerKey(view, key, shown);
 }
 
@@ -67,16 +69,19 @@ export function selectedOf(view: Pick<View, "selected">, listed: readonly string
   return view.selected !== undefined && listed.includes(view.selected) ? view.selected : listed[0];
 }
 
+const STOP = { do: "stop" } as const;
+
 function confirmKey(view: View, action: Action, { name }: Key): KeyResult {
   const asked = { ...view, confirm: undefined };
-  return name === "y" ? { view: asked, action } : { view: asked };
+  const isConfirmed = name === "y" || (name === "ctrl-c" && action.do === "stop");
+  return isConfirmed ? { view: asked, action } : { view: asked };
 }
 
 function typeKey(view: View, { what, field }: NonNullable<View["typing"]>, key: Key): KeyResult {
   const text = field.text.trim();
-  if (key.name === "escape") {
-    const filter = what === "filter" ? { filter: "" } : {};
-    return { view: { ...view, ...filter, typing: undefined, draft: field.text === "" ? view.draft : field.text } };
+  if (isLeaving(key)) {
+    const left = what === "filter" ? { filter: "" } : { draft: field.text === "" ? view.draft : field.text };
+    return { view: { ...view, ...left, typing: undefined } };
   }
   if (key.name === "return") {
     const ended = { ...view, typing: undefined };

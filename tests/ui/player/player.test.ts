@@ -141,10 +141,12 @@ describe("keys", () => {
     expect(handlePlayerKey(back, { name: "escape" }, tape, SHOWN).action).toBe("leave");
   });
 
-  it("leave on q and Ctrl-C, and suspend on Ctrl-Z; Ctrl keys work while typing too", () => {
-    expect(handlePlayerKey(INITIAL_PLAYER, { name: "q" }, tape, SHOWN).action).toBe("leave");
-    const typing = press(INITIAL_PLAYER, tape, "/");
-    expect(handlePlayerKey(typing, { name: "ctrl-c" }, tape, SHOWN).action).toBe("leave");
+  it("leave on q and Ctrl-C, which leaves only a field while typing, as Esc does; suspend on Ctrl-Z", () => {
+    for (const name of ["q", "ctrl-c"])
+      expect(handlePlayerKey(INITIAL_PLAYER, { name }, tape, SHOWN).action).toBe("leave");
+    const typing = press(INITIAL_PLAYER, tape, "/", "b");
+    for (const name of ["escape", "ctrl-c"])
+      expect(handlePlayerKey(typing, { name }, tape, SHOWN)).toEqual({ player: INITIAL_PLAYER });
     expect(handlePlayerKey(typing, { name: "ctrl-z" }, tape, SHOWN).action).toBe("suspend");
     expect(handlePlayerKey(INITIAL_PLAYER, { name: "alt-q" }, tape, SHOWN).action).toBeUndefined();
   });

@@ -161,11 +161,31 @@ describe("keys", () => {
     ).toBeUndefined();
   });
 
-  it("leave on q, stop on Ctrl-C and suspend on Ctrl-Z; Ctrl keys work while typing too", () => {
+  it("leave on q, stop on Ctrl-C and suspend on Ctrl-Z, which works while typing too", () => {
     expect(press(INITIAL_VIEW, "q").action).toEqual({ do: "leave" });
-    const typing: View = { ...INITIAL_VIEW, typing: { what: "filter", field: fieldOf() } };
-    expect(handleKey(typing, { name: "ctrl-c" }, shown(scene, typing)).action).toEqual({ do: "stop" });
-    expect(handleKey(typing, { name: "ctrl-z" }, shown(scene, typing)).action).toEqual({ do: "suspend" });
+    expect(press(INITIAL_VIEW, "ctrl-c").action).toEqual({ do: "stop" });
+    for (const keys of [[], ["m"], ["x"]])
+      expect(press(INITIAL_VIEW, ...keys, "ctrl-z").action).toEqual({ do: "suspend" });
+  });
+
+  it.each(["escape", "ctrl-c"])("leave a field and a confirmation, and nothing else: %s", (key) => {
+    expect(press(INITIAL_VIEW, "m", "h", "i", key)).toEqual({ view: { ...INITIAL_VIEW, draft: "hi" } });
+    expect(press(INITIAL_VIEW, "/", "s", key)).toEqual({ view: INITIAL_VIEW });
+    expect(press(INITIAL_VIEW, "x", key)).toEqual({ view: INITIAL_VIEW });
+  });
+
+  it("ask before Ctrl-C cuts turns off; y and another Ctrl-C stop", () => {
+    const cuts = { ...shown(scene, INITIAL_VIEW), cuts: true };
+    const asked = handleKey(INITIAL_VIEW, { name: "ctrl-c" }, cuts);
+    expect(asked.action).toBeUndefined();
+    expect(textOf(dashboardFrame(scene, asked.view, 60, 24))).toMatch(
+      / stop and cut off 1 turn\? \^C yes, any .* no *$/,
+    );
+    expect(textOf(dashboardFrame(scene, asked.view, 40, 24))).toMatch(/ stop .*\? \^C yes, any other key no *$/);
+    for (const name of ["y", "ctrl-c"])
+      expect(handleKey(asked.view, { name }, cuts)).toEqual({ view: INITIAL_VIEW, action: { do: "stop" } });
+    for (const name of ["escape", "n", "return"])
+      expect(handleKey(asked.view, { name }, cuts)).toEqual({ view: INITIAL_VIEW });
   });
 
   it("with Alt or Ctrl, and pastes, are not their letters", () => {
@@ -200,7 +220,8 @@ describe("keys", () => {
 });
 
 function shown(scene: Scene, view: View) {
-  return { listed: selectable(scene, view), paused: false, rows: pageRows(24), steers: true, retries: true };
+  const can = { steers: true, retries: true, cuts: false };
+  return { listed: selectable(scene, view), paused: false, rows: pageRows(24), ...can };
 }
 
 function hostileScene(text: string): Scene {
