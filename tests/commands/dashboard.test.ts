@@ -100,6 +100,8 @@ describe("the dashboard", () => {
     pane.type("y");
     await seen(pane, "(cancelled)");
     pane.type("C-c");
+    await seen(pane, "cut off 1 turn?");
+    pane.type("C-c");
     expect(await pane.exit()).toBe(130);
     expect(pane.isAlternate()).toBe(false);
     await pane.shows("bosun resume");
@@ -204,8 +206,8 @@ describe("the dashboard", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("gives way to the plain reporter on a dumb terminal, without colour, or when told to", async () => {
-    for (const env of [{ TERM: "dumb" }, { NO_COLOR: "1" }, { BOSUN_REPORTER: "plain" }]) {
+  it("gives way to the plain reporter on a dumb terminal, or when told to", async () => {
+    for (const env of [{ TERM: "dumb" }, { TERM: "" }, { BOSUN_REPORTER: "plain" }]) {
       const here = rig();
       const pane = openDashboard(
         here,

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { built } from "../built.ts";
@@ -21,6 +21,8 @@ export interface Pane {
   screen(): string;
   /** Types; names such as `Enter`, `C-c` and `C-d` are keys. */
   type(...keys: string[]): void;
+  /** Sends bytes as they are, at once. */
+  send(bytes: string): void;
   /** Pastes a text as bracketed paste. */
   paste(text: string): void;
   /** Appends everything that the program writes from now on to a file. */
@@ -33,6 +35,12 @@ export interface Pane {
   isAlternate(): boolean;
   /** Sets the modes of the terminal that a shell expects. */
   sane(): void;
+  /** Writes to the terminal as another program would. */
+  write(text: string): void;
+  /** The column and the row of the cursor, if it is shown. */
+  cursor(): string | undefined;
+  /** The process that shows the terminal: while it stands still, nobody reads what the program writes. */
+  reader(): number;
   /** Waits until the text is on the screen so many times. */
   shows(text: string, times?: number): Promise<void>;
   /** Waits until the text is on the screen so many times, with a prompt below. Keys typed before that are discarded. */
@@ -96,6 +104,7 @@ export function openTerminal(
   return {
     screen,
     type: (...keys) => void tmux("send-keys", ...keys),
+    send: (bytes) => void tmux("send-keys", "-H", ...Array.from(Buffer.from(bytes), (byte) => byte.toString(16))),
     paste(text) {
       tmux("set-buffer", text);
       tmux("paste-buffer", "-p");
@@ -109,6 +118,12 @@ export function openTerminal(
     isAlternate: () => tmux("display-message", "-p", "#{alternate_on}").trim() === "1",
     visible: () => tmux("capture-pane", "-p"),
     sane: () => void stty("sane"),
+    write: (text) => writeFileSync(tmux("display-message", "-p", "#{pane_tty}").trim(), text),
+    cursor() {
+      const [column, row, isShown] = tmux("display-message", "-p", "#{cursor_x} #{cursor_y} #{cursor_flag}").split(" ");
+      return isShown?.trim() === "1" ? `${column} ${row}` : undefined;
+    },
+    reader: () => Number(tmux("display-message", "-p", "#{pid}")),
     shows: (text, times = 1) =>
       until(
         () => `"${text}" ${times} times on the screen, which is\n${screen()}`,
