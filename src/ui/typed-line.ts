@@ -2,7 +2,7 @@ import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import { folded, widthOf } from "../lib/text-layout.ts";
 import { visibleText } from "./display.ts";
 import type { Key } from "./keyboard/decoder.ts";
-import { editField, fieldOf, isLeaving } from "./keyboard/field.ts";
+import { editField, fieldOf, LEAVING } from "./keyboard/field.ts";
 import { Keyboard, suspendJob } from "./keyboard/keyboard.ts";
 import type { OpenPrompt, Terminal } from "./terminal.ts";
 
@@ -115,7 +115,7 @@ export class TypedLine implements OpenPrompt {
       this.#keyboard.leave();
       suspendJob(this.#continued);
     } else if (key.name === "return") this.#end(this.#field.text);
-    else if (isLeaving(key) || (key.name === "ctrl-d" && this.#field.text === "")) this.#left();
+    else if (LEAVING.has(key.name) || (key.name === "ctrl-d" && this.#field.text === "")) this.#left();
     else {
       if (key.name === "ctrl-l") cursorTo(this.#terminal.err.stream, 0, 0);
       if (key.name === "ctrl-l") this.#above = [];

@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { promptLine } from "../../src/ui/prompt.ts";
 import type { Terminal } from "../../src/ui/terminal.ts";
+import { until } from "../commands/rig.ts";
 import { openTerminal, type Pane } from "../commands/terminal.ts";
 
 /** A program that asks two questions. */
@@ -121,6 +122,33 @@ describe("a prompt", () => {
     while (!existsSync(join(path, "typed"))) standStill(5);
     standStill(200);
     expect(await typed).toEqual({ kind: "text", text: "answer" });
+  });
+
+  it("takes replies of the terminal, mouse reports and chords for nothing, and every byte of a paste for text", async () => {
+    const pane = await asking(80);
+    pane.send("a\x1b[<65;10;10M\x1b]11;rgb:1e1e/1e1e/2e2e\x07\x1bb\x1bx\x1b[120;1:3u");
+    pane.send("\x1b[200~one \x15\x03\x04\rtwo\x1b[201~");
+    await pane.shows("> one\n> twoa");
+    pane.type("Enter");
+    await pane.asks("The question 2?");
+    pane.type("Escape");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain(String.raw`answers ["one \ntwoa","left"]`);
+  });
+
+  it.each([
+    ["SIGHUP", 129],
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("leaves the terminal as it was when it dies by %s", async (signal, code) => {
+    const pane = await asking(80);
+    const written = join(directoryHere(), "written");
+    pane.record(written);
+    pane.type("half");
+    await pane.shows("> half");
+    process.kill(pane.pid(), signal);
+    expect(await pane.exit()).toBe(code);
+    await until("the marks of pastes to be off", () => readFileSync(written, "utf8").includes("\u001B[?2004l"));
   });
 
   it("goes on with what was typed after Ctrl-Z and fg, below another program", async () => {

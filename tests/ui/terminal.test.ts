@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { outputOn } from "../../src/ui/terminal.ts";
+import { outputOn, processTerminal } from "../../src/ui/terminal.ts";
 
 describe("an output that cannot be written", () => {
   it.each([
@@ -27,5 +27,18 @@ describe("an alert", () => {
     expect(written(true, false)).toBe("\u0007\u001b]9;Bosun: s-1 needs you.\u0007");
     expect(written(true, true)).toBe("\u0007");
     expect(written(false, false)).toBe("");
+  });
+});
+
+describe("the terminal of this process", () => {
+  it.each([
+    [{ TERM: "xterm" }, false, false],
+    [{ TERM: "dumb" }, true, false],
+    [{ TERM: "" }, true, false],
+    [{}, true, false],
+    [{ TERM: "xterm", SSH_TTY: "/dev/pts/1" }, false, true],
+    [{ TERM: "xterm", SSH_CONNECTION: "::1 1 ::1 22" }, false, true],
+  ])("by %j is dumb: %s, and remote: %s", (environment, isDumb, isRemote) => {
+    expect(processTerminal(environment)).toMatchObject({ isDumb, isRemote });
   });
 });

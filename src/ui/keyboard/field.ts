@@ -56,10 +56,8 @@ export function editField(field: Field, { name, text }: Key): Field {
   return { text: kept, cursor: cursor + Math.min(0, by), killed: isSingle ? killed : gone };
 }
 
-/** Whether a key leaves a field without its text. */
-export function isLeaving({ name }: Key): boolean {
-  return name === "escape" || name === "ctrl-c";
-}
+/** The keys that leave a field without its text. */
+export const LEAVING: ReadonlySet<string> = new Set(["escape", "ctrl-c"]);
 
 /** What fits into `columns` of a field on one row, around the cursor. Line breaks are shown. */
 export function fieldParts({ text, cursor }: Field, columns: number): [before: string, after: string] {

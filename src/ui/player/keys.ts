@@ -1,5 +1,5 @@
 import type { Key } from "../keyboard/decoder.ts";
-import { editField, fieldOf, isLeaving } from "../keyboard/field.ts";
+import { editField, fieldOf, LEAVING } from "../keyboard/field.ts";
 import { STEPS } from "../tui/view.ts";
 import { parseMoment } from "./moment.ts";
 import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
@@ -38,7 +38,7 @@ function typeKey(
   tape: Tape,
   shown: PlayerKeyContext,
 ): Player {
-  if (isLeaving(key)) return { ...player, typing: undefined };
+  if (LEAVING.has(key.name)) return { ...player, typing: undefined };
   if (key.name !== "return") return { ...player, typing: { what, field: editField(field, key) } };
   const ended = { ...player, typing: undefined };
   const words = field.text.trim();

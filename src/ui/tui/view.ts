@@ -1,5 +1,5 @@
 import type { Key } from "../keyboard/decoder.ts";
-import { editField, type Field, fieldOf, isLeaving } from "../keyboard/field.ts";
+import { editField, type Field, fieldOf, LEAVING } from "../keyboard/field.ts";
 
 /** The state of the dashboard's view. */
 export interface View {
@@ -79,7 +79,7 @@ function confirmKey(view: View, action: Action, { name }: Key): KeyResult {
 
 function typeKey(view: View, { what, field }: NonNullable<View["typing"]>, key: Key): KeyResult {
   const text = field.text.trim();
-  if (isLeaving(key)) {
+  if (LEAVING.has(key.name)) {
     const left = what === "filter" ? { filter: "" } : { draft: field.text === "" ? view.draft : field.text };
     return { view: { ...view, ...left, typing: undefined } };
   }
