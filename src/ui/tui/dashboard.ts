@@ -163,8 +163,10 @@ export class Dashboard implements Reporter {
 
   #draw(): void {
     const now = performance.now();
+    // The screen is hidden while a prompt is open.
+    if (this.#screen?.isOpen !== true) return;
     if (now >= this.#opensAt) this.#openQuestion();
-    if (this.#screen?.isOpen !== true || (!this.#isChanged && now - this.#drawn < TICK_MS)) return;
+    if (!this.#isChanged && now - this.#drawn < TICK_MS) return;
     this.#isChanged = !this.#screen.draw();
     this.#drawn = now;
   }
@@ -222,8 +224,6 @@ export class Dashboard implements Reporter {
 
   #answer(): void {
     const { steering } = this.#parts;
-    // The screen is hidden while a prompt is open.
-    if (this.#screen?.isOpen !== true) return;
     if (steering?.waits === true) {
       this.#answerUntil = 0;
       this.#opensAt = Number.POSITIVE_INFINITY;

@@ -67,11 +67,7 @@ describe("the dashboard at a terminal", () => {
     const pane = openDashboard(here, ["run", "--plan", planFile(here, ...more)], SIZE);
     await taskRuns(here);
     await seen(pane, "in_progress      shell");
-    const rows = pane.visible().split("\n");
-    expect(rows[0]).toMatch(/^ bosun s-/);
-    for (const { task_id } of tasks)
-      expect(rows.some((row) => new RegExp(`${task_id} .* ${task_id} `).test(row))).toBe(true);
-    expect(rows.length).toBeLessThanOrEqual(25);
+    expect(pane.visible()).toMatch(/^ bosun s-[^]*\n \S bb .*bb .*\n \S cc .*cc .*\n \S dd .*dd .*\n\n/);
   });
 
   it("draws everything again on Ctrl-L, and when it continues after another program had the terminal", async () => {
