@@ -20,6 +20,7 @@ const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) =>
   html: () => import("./html.ts"),
   hostile: () => import("./hostile.ts"),
   harness: () => import("./harness.ts"),
+  prompts: () => import("./prompts.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -19,7 +19,7 @@ import { workLinesOf } from "../lookup/schedule-state.ts";
 import { planOf, withInstructions } from "../lookup/plan.ts";
 import { readSession } from "../lookup/view.ts";
 import type { OpenAsk } from "./interaction.ts";
-import { editPlan, settleEdit } from "./plan-edit.ts";
+import { checkableTasks, editPlan, reviewedByChecks, settleEdit } from "./plan-edit.ts";
 import { type Decidable, decisionMessage, permissionMessage, type PersonMessage, type Refusal } from "./put.ts";
 
 /** The session that a decision is about, and the terminal where it is asked. */
@@ -47,7 +47,7 @@ export async function askPlan(parts: PlanParts, ask: OpenAsk, signal: AbortSigna
   terminal.err.line();
   for (const line of planLines(whole.ok ? whole.value : plan, terminal.err)) terminal.err.line(line);
   for (;;) {
-    const choices = plan.added ? REVISION_CHOICES : PLAN_CHOICES;
+    const choices = [...(plan.added ? REVISION_CHOICES : PLAN_CHOICES), ...checksChoice(checkableTasks(plan))];
     const choice = await promptChoice(terminal, "Approve this plan?", choices, signal);
     if (choice === undefined) return false;
     const decision = await planDecision(parts, ask_id, plan, choice, signal);
@@ -63,7 +63,7 @@ async function planDecision(
   { context, home, session_id, complain }: PlanParts,
   ask_id: string,
   plan: ShownPlan,
-  choice: (typeof PLAN_CHOICES)[number]["key"],
+  choice: (typeof PLAN_CHOICES)[number]["key"] | "checks",
   signal: AbortSignal,
 ): Promise<JsonObject | undefined> {
   switch (choice) {
@@ -71,6 +71,8 @@ async function planDecision(
       return { decision: "approved" };
     case "allow":
       return { decision: "approved", scope: "session" };
+    case "checks":
+      return { decision: "approved", plan: reviewedByChecks(plan, checkableTasks(plan)) };
     case "reject":
       return { decision: "rejected" };
     case "revise": {
@@ -163,6 +165,11 @@ const PLAN_CHOICES = [
   { key: "reject", label: "Reject, and end the session" },
   { key: "allow", label: "Approve, also the check commands that the manager adds later" },
 ] as const;
+
+function checksChoice(ids: readonly string[]): Choice<"checks">[] {
+  const which = safeLine(ids.length > 3 ? `${ids.length} tasks` : ids.join(", "));
+  return ids.length === 0 ? [] : [{ key: "checks", label: `Approve, with the checks as the only review of ${which}` }];
+}
 
 const REVISION_CHOICES = PLAN_CHOICES.map((choice) =>
   choice.key === "reject" ? { ...choice, label: "Reject, and go on without it" } : choice,

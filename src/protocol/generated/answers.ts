@@ -622,7 +622,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
          ]
         },
         "instruction": {
-         "description": "If given here, the manager is not asked for one.",
+         "description": "If given here, the worker begins with it, and the manager is not asked for one. Left out where it depends on the result of another task.",
          "anyOf": [
           {
            "type": "object",
