@@ -13,7 +13,7 @@ import { localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { type Needed, saidAlready } from "./lookup/kept.ts";
-import { checkableTasks, type DecidedGate, editPlan, reviewedByChecks, settleEdit } from "./interaction/plan-edit.ts";
+import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/take-up.ts";
 import { type Found, openHomeOf, withSession } from "./lookup/homes.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan, withInstructions } from "./lookup/plan.ts";
@@ -23,7 +23,6 @@ import { neededOf } from "./lookup/view.ts";
 interface PlanOptions extends AfterwardsOptions, PagerOption {
   readonly approve?: boolean;
   readonly allowCommands?: boolean;
-  readonly reviewByChecks?: boolean;
   readonly reject?: boolean;
   readonly edit?: boolean;
   readonly revise?: string;
@@ -38,10 +37,6 @@ export function register(command: Command): Action<PlanOptions> {
     .argument(...ANY_SESSION)
     .option("--approve", "approve it: the work begins")
     .option("--allow-commands", "with --approve or --edit: allow the check commands that the manager adds later, too")
-    .option(
-      "--review-by-checks",
-      "with --approve: no review but the checks, where each criterion of a task is a command",
-    )
     .option("--revise <text>", "send it back, saying what to change")
     .option("--reject", "end the session, or continue without a revised plan")
     .option("--edit", "change it in $EDITOR, then approve it")
@@ -95,8 +90,6 @@ function wrongIn(options: PlanOptions): Failure | undefined {
     return wrong("--notes goes with --approve, --reject or --edit.", "To send the plan back: --revise TEXT.");
   if (options.allowCommands === true && ![options.approve, options.edit].includes(true))
     return wrong("--allow-commands goes with --approve or --edit.", "To allow some of them: bosun answer.");
-  if (options.reviewByChecks === true && options.approve !== true)
-    return wrong("--review-by-checks goes with --approve.", "To choose for each task: --edit.");
   if (options.revise?.trim() === "") return wrong("--revise needs a text.", "Say what to change.");
   return undefined;
 }
@@ -130,10 +123,7 @@ async function approvalFrom(
   options: PlanOptions,
 ): Promise<Fallible<JsonObject | undefined>> {
   const notes = options.notes === undefined ? {} : { notes: options.notes };
-  if (options.approve === true) {
-    const ids = options.reviewByChecks === true ? checkableTasks(gate.shown) : [];
-    return ok({ decision: "approved", ...(ids.length > 0 && { plan: reviewedByChecks(gate.shown, ids) }), ...notes });
-  }
+  if (options.approve === true) return ok({ decision: "approved", ...notes });
   if (options.reject === true) return ok({ decision: "rejected", ...notes });
   if (options.edit !== true) return ok({ decision: "changes_requested", notes: options.revise ?? "" });
   const edited = await editPlan(context, gate, gate.shown);

@@ -24,6 +24,10 @@ export interface TurnRequest {
   /** When the request was recorded: the timestamp of its envelope. */
   readonly at: Instant;
   readonly role: Role;
+  /** All roles of the session. Absent outside a session. */
+  readonly crew?: readonly Role[];
+  /** Set if no person can answer while the session runs: what needs one stops it. */
+  readonly unattended?: boolean;
   readonly stamp: TurnStamp;
   /** An agent that passes `payload.artifacts_dir` on must create that directory. */
   readonly payload: PayloadByType["turn_request"];

@@ -11,6 +11,7 @@ const COMMANDS = {
   "checkout-index": [],
   // A template may bring hooks.
   clone: ["--template=", "--no-recurse-submodules"],
+  diff: ["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"],
   grep: ["--no-textconv", "--no-recurse-submodules"],
   init: ["--template="],
   log: ["--no-ext-diff", "--no-textconv", "--no-show-signature"],

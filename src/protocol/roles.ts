@@ -29,6 +29,11 @@ export function permissionsOf(
   };
 }
 
+/** The role as it acts in a turn with this message. A proposal is discussed before the work, so nothing is written. */
+export function roleIn(role: Role, message: string): Role {
+  return message === "instruction_proposal" ? { ...role, permissions: { ...role.permissions, write: "none" } } : role;
+}
+
 /** A tool of a model on its workspace. */
 export type WorkspaceTool = NonNullable<Role["tools"]>[number];
 

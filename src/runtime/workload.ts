@@ -70,6 +70,7 @@ export class Workload {
   /** Continues what an earlier scheduler began. */
   begin(waitForPeople: boolean): void {
     this.children.begin(waitForPeople);
+    this.#turns.forPeople = waitForPeople;
     for (const checks of this.#ledger.checks.values()) this.#checks.start(checks);
     this.timers.arm();
   }

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import type { JsonObject } from "../../src/lib/json.ts";
+import { type JsonObject, textOf } from "../../src/lib/json.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { crew, manager, type Turn, turnOf, worker } from "../model-servers/brains.ts";
 import { clientEnvironment } from "../model-servers/clients.ts";
@@ -22,7 +22,7 @@ const TASKS: readonly JsonObject[] = CHAIN.map((task_id, place) => ({
 
 const INSTRUCTED: readonly JsonObject[] = TASKS.map((task) => ({
   ...task,
-  instruction: { summary: `Do ${String(task["task_id"])}.`, steps: ["Write the file.", "Read it."] },
+  instruction: { summary: `Do ${textOf(task["task_id"])}.`, steps: ["Write the file.", "Read it."] },
 }));
 
 /** What a run differs in: whether the manager may instruct in its plan, how work is reviewed, and whether work is sent back. */
@@ -130,7 +130,7 @@ async function runOf(
       .split("\n")
       .map((line) => JSON.parse(line) as LogRecord);
     const asked = records.flatMap(({ payload_type, payload }): Asked[] => {
-      const sizes = prompts.get(String(payload["turn_id"]));
+      const sizes = prompts.get(textOf(payload["turn_id"]));
       if (payload_type !== "turn_request" || sizes === undefined) return [];
       const { message, conversation } = payload as {
         message: { payload_type: string };

@@ -57,15 +57,4 @@ describe("at the plan gate, checks as the only review", () => {
     const turns = ["instruction checked", "instruction judged", "requirement", "review_request judged"];
     expect(await turnsOf(here, await onlySession(here))).toEqual(turns);
   });
-
-  it("are chosen without a terminal, and only together with the approval", async () => {
-    const here = rig();
-    expect((await typed(here, [...gated(here), "--no-input"])).code).toBe(4);
-    const session_id = await onlySession(here);
-    expect((await typed(here, ["plan", session_id, "--reject", "--review-by-checks"])).code).toBe(2);
-    const approved = ["plan", session_id, "--approve", "--review-by-checks", "--resume", "--no-input"];
-    expect((await typed(here, approved)).code).toBe(0);
-    expect(await turnsOf(here, session_id)).toHaveLength(4);
-    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
-  });
 });

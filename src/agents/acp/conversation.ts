@@ -3,7 +3,7 @@ import type { TurnRequest } from "../../kernel/agent.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { WIRE_VERSION } from "../../protocol/record.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
-import { answerSchema } from "../prompts/answers.ts";
+import { schemaOf } from "../prompts/answers.ts";
 
 /** Modes in which an agent asks before it exceeds the role's permissions, the best first. Agents name them differently. */
 const ASKING_MODES = { workspace: ["acceptEdits", "default"], none: ["default"] } as const;
@@ -88,7 +88,7 @@ function idOf({ sessionId }: JsonObject): string | undefined {
 }
 
 /** Options that claude-agent-acp passes on to its program, which then answers with a tool whose input fits the schema. */
-function claudeOptions({ expects, choices }: TurnRequest["payload"]): Record<string, unknown> {
-  const schema = answerSchema(expects, choices);
+function claudeOptions(payload: TurnRequest["payload"]): Record<string, unknown> {
+  const schema = schemaOf(payload);
   return { claudeCode: { options: { outputFormat: { type: "json_schema", schema } } } };
 }

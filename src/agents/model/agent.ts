@@ -9,12 +9,13 @@ import type { Failure, Fallible } from "../../protocol/failure.ts";
 import { type Role, seesWorkspace } from "../../protocol/roles.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import type { CliSettings } from "../cli/agent.ts";
+import { inNewConversation } from "../cli/dialects/dialect.ts";
 import { Messages } from "../cli/messages.ts";
 import { cancelledTurn } from "../cli/outcome.ts";
 import { TimeLimits } from "../cli/time-limits.ts";
 import { type ContentCheck, contentCheckOf } from "../content-schema.ts";
 import type { Launcher } from "../launcher.ts";
-import { answerSchema } from "../prompts/answers.ts";
+import { schemaOf } from "../prompts/answers.ts";
 import { standardPrompts } from "../prompts/prompts.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
 import { Conversation } from "./conversation.ts";
@@ -99,7 +100,7 @@ class ModelTurn {
     this.#context.emit({ kind: "conversation", id: conversation.id });
     if (conversation.isLost) this.#log.show("The earlier conversation is not there any more. A new one begins.");
     const tools = await this.#tools();
-    const format = { type: "json", schema: answerSchema(payload.expects, payload.choices), name: "answer" } as const;
+    const format = { type: "json", schema: schemaOf(payload), name: "answer" } as const;
     const runner = new TurnRunner(participantOf(role, adapter), {
       maxSteps: MAX_STEPS,
       // What one call changes, another reads.
@@ -109,7 +110,8 @@ class ModelTurn {
     const tokens = payload.limits?.remaining_tokens;
     const budget = tokens === undefined ? undefined : new TokenBudget(tokens);
     const history: ChatMessage[] = [...conversation.past];
-    const prompt = prompts.render(this.#request, { schema: tools !== undefined || !isHeld(role) });
+    const given = conversation.isLost ? inNewConversation(this.#request) : this.#request;
+    const prompt = prompts.render(given, { schema: tools !== undefined || !isHeld(role) });
     let asked = [prompt, ...(this.#servers?.troubles ?? [])].join("\n\n");
     for (let tries = 0; ; tries += 1) {
       const isRepair = tries > 0;

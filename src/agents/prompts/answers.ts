@@ -42,6 +42,12 @@ export function answerSchema(expects: readonly string[], choices: Choices = {}):
   };
 }
 
+/** The schema of the answer to this turn. A report on a proposal completes nothing. */
+export function schemaOf({ expects, choices, message }: PayloadByType["turn_request"]): JsonObject {
+  const isProposal = message.payload_type === "instruction_proposal";
+  return answerSchema(expects, { ...(isProposal && { "/status": ["proposal", "blocked", "error"] }), ...choices });
+}
+
 /** A schema with one of these texts at the place of a pointer; the same schema if it has no such place. */
 function narrowed(schema: JsonObject, [pointer, texts]: [pointer: string, texts: readonly string[]]): JsonObject {
   const [, key = "", rest = ""] = /^\/([^/]*)(.*)$/s.exec(pointer) ?? [];

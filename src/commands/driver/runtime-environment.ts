@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
+import { tellingChanges } from "../../agents/changes.ts";
 import { type Closed, programsInside } from "../../agents/isolation/role-sandbox.ts";
 import { watchedLauncher } from "../../agents/launcher.ts";
 import { findUserConfiguration } from "../../config/found.ts";
@@ -57,7 +58,8 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
     },
     childrenOf: childSessions(loadMode),
     closedIn: (session) => closedIn(home, session, environment),
-    agentFor: (role, config, closed) => agentsOf(launcher, config, environment, closed)(role),
+    agentFor: (role, config, closed) =>
+      tellingChanges(agentsOf(launcher, config, environment, closed)(role), environment),
   };
 }
 

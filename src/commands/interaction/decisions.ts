@@ -72,7 +72,7 @@ async function planDecision(
     case "allow":
       return { decision: "approved", scope: "session" };
     case "checks":
-      return { decision: "approved", plan: reviewedByChecks(plan, checkableTasks(plan)) };
+      return { decision: "approved", plan: reviewedByChecks(plan) };
     case "reject":
       return { decision: "rejected" };
     case "revise": {
@@ -167,8 +167,8 @@ const PLAN_CHOICES = [
 ] as const;
 
 function checksChoice(ids: readonly string[]): Choice<"checks">[] {
-  const which = safeLine(ids.length > 3 ? `${ids.length} tasks` : ids.join(", "));
-  return ids.length === 0 ? [] : [{ key: "checks", label: `Approve, with the checks as the only review of ${which}` }];
+  const label = `Approve, with the checks as the only review of ${safeLine(ids.join(", "))}`;
+  return ids.length === 0 ? [] : [{ key: "checks", label }];
 }
 
 const REVISION_CHOICES = PLAN_CHOICES.map((choice) =>

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { splitCommand } from "../../config/command-line.ts";
 import { loadPlanFile, planIn } from "../../config/plan-file.ts";
 import { makeDirectory, OWN } from "../../lib/files.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { absoluteFolders, programFile } from "../../lib/program-file.ts";
 import { err, ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
-import type { Criterion, PayloadByType, Task } from "../../protocol/payload.ts";
+import type { PayloadByType, Task } from "../../protocol/payload.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
@@ -52,24 +52,25 @@ export async function editPlan(
   return err({ ...read.error, hint: `${read.error.hint ?? ""} ${on}: bosun plan ${session_id} --edit`.trim() });
 }
 
-/** The tasks whose work would be reviewed though each of their criteria is a command; of a revised plan, only those that it brings. */
+/** The tasks that need no review but their checks, since each of their criteria is a command; of a revised plan, those that it brings. */
 export function checkableTasks({ tasks, review, checks, added, changed = [] }: ShownPlan): string[] {
   const open = tasks.filter(({ task_id, review: own = review, acceptance_criteria = [], instruction }) => {
     const criteria = [...checks, ...acceptance_criteria, ...(instruction?.acceptance_criteria ?? [])];
     const isNew = added === undefined || added.includes(task_id) || changed.includes(task_id);
-    return isNew && own !== "checks" && own !== "user" && criteria.length > 0 && criteria.every(isExecutable);
+    const areCommands = criteria.every((one) => typeof one === "object" && one.command !== undefined);
+    return isNew && own === "manager" && criteria.length > 0 && areCommands;
   });
   return open.map(({ task_id }) => task_id);
 }
 
-function isExecutable(criterion: Criterion): boolean {
-  return typeof criterion === "object" && criterion.command !== undefined;
-}
-
-/** The plan with checks alone for the work of these tasks. */
-export function reviewedByChecks({ summary, tasks }: ShownPlan, ids: readonly string[]): JsonObject {
-  const reviewed = tasks.map((task): Task => (ids.includes(task.task_id) ? { ...task, review: "checks" } : task));
-  return { summary, tasks: reviewed as unknown as Json };
+/** The plan with checks as the only review of its checkable tasks. */
+export function reviewedByChecks(plan: ShownPlan): JsonObject {
+  const ids = checkableTasks(plan);
+  const { summary, tasks } = plan;
+  return {
+    summary,
+    tasks: tasks.map((task): Task => (ids.includes(task.task_id) ? { ...task, review: "checks" } : task)),
+  };
 }
 
 /** A gate that a person decides on. */

@@ -8,6 +8,7 @@ import { ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { isOfStorage } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
+import { roleIn } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionContext } from "../context.ts";
@@ -29,6 +30,8 @@ export class Turns {
   readonly #running = new Map<string, RunningTurn>();
   readonly #events: TurnEventHandler;
   readonly #permissions: Permissions;
+  /** Whether a person may answer while the session runs. */
+  forPeople = true;
   #ending = false;
 
   /** `over` is called when a turn's agent is gone, with or without an answer. */
@@ -95,7 +98,9 @@ export class Turns {
       session_id,
       mode: mode.name,
       at,
-      role,
+      role: roleIn(role, payload.message.payload_type),
+      crew: this.#context.roles,
+      unattended: !this.forPeople,
       stamp,
       payload,
       timeout_ms: (role.timeout_s ?? config.timeout_s) * 1000,

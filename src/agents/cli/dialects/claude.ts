@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { answerSchema } from "../../prompts/answers.ts";
+import { schemaOf } from "../../prompts/answers.ts";
 import type { TurnRequest } from "../../../kernel/agent.ts";
 import { type CompletePermissions, permissionsOf } from "../../../protocol/roles.ts";
 import { ClaudeReader } from "./claude-reader.ts";
@@ -75,7 +75,7 @@ function flags({ request, repair }: DialectTurn, permissions: CompletePermission
     "--output-format=stream-json",
     "--verbose",
     ...(ask === "user" ? ["--input-format=stream-json", "--permission-prompt-tool=stdio"] : []),
-    `--json-schema=${JSON.stringify(answerSchema(payload.expects, payload.choices))}`,
+    `--json-schema=${JSON.stringify(schemaOf(payload))}`,
     ...(isGiven(own, MODES) ? [] : [`--permission-mode=${mode}`]),
     ...allowed.map((tool) => `--allowedTools=${tool}`),
     ...disallowed.map((tool) => `--disallowedTools=${tool}`),

@@ -2,7 +2,7 @@ import type { Permission } from "../../../kernel/agent.ts";
 import { defined, type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
-import { answerSchema } from "../../prompts/answers.ts";
+import { schemaOf } from "../../prompts/answers.ts";
 import type { RunEnd } from "../process.ts";
 import { answered } from "../../permissions/decision.ts";
 import { permissionIn } from "./codex-items.ts";
@@ -115,7 +115,7 @@ class ServerReader implements Reader {
     this.#thread = thread;
     this.#heard.began(thread);
     const input = [{ type: "text", text: repair?.prompt ?? prompts.render(request) }];
-    const outputSchema = answerSchema(request.payload.expects, request.payload.choices);
+    const outputSchema = schemaOf(request.payload);
     this.#say({ id: TURN, method: "turn/start", params: { threadId: thread, input, outputSchema } });
   }
 

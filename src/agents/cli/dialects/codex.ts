@@ -5,7 +5,7 @@ import { OWN } from "../../../lib/files.ts";
 import { type JsonObject, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
-import { answerSchema } from "../../prompts/answers.ts";
+import { schemaOf } from "../../prompts/answers.ts";
 import type { RunEnd } from "../process.ts";
 import { server } from "./codex-server.ts";
 import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
@@ -29,7 +29,7 @@ function exec(turn: DialectTurn): ProcessPlan {
   const { request, repair } = turn;
   const { program, settings, sandbox } = codexCommand(turn);
   const schema = join(turn.scratch(), "answer.schema.json");
-  writeFileSync(schema, JSON.stringify(answerSchema(request.payload.expects, request.payload.choices)), OWN);
+  writeFileSync(schema, JSON.stringify(schemaOf(request.payload)), OWN);
   const { model } = request.role;
   const { how, id } = repair ? { how: "resume", id: repair.conversation.id } : (request.conversation ?? {});
   return {
