@@ -1,20 +1,26 @@
-import { lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Command } from "commander";
-import { AGENT_PROGRAMS, agentProgramOf } from "../config/agent-programs.ts";
+import { agentProgramOf } from "../config/agent-programs.ts";
 import { crewRegistry } from "../config/crews.ts";
-import { readProject, readUser } from "../config/configuration.ts";
+import { type Configuration, readProject, readUser } from "../config/configuration.ts";
 import { findProjectConfiguration } from "../config/found.ts";
-import { repositoryRoot } from "../lib/git-directories.ts";
+import { MCP_ENTRY, MCP_FILE, rolesFile, settingsFile } from "../config/new-project.ts";
+import { projectCommands } from "../config/project-commands.ts";
+import { rememberTrust } from "../config/trust.ts";
+import { gitIn } from "../lib/git.ts";
+import { gitDirectories, repositoryRoot } from "../lib/git-directories.ts";
 import { ok } from "../lib/result.ts";
 import { shellWord } from "../lib/shell-word.ts";
+import { isPlainCommand } from "../protocol/allowed-commands.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
-import { EXIT_DONE } from "../runtime/exit.ts";
-import { safeLine } from "../ui/display.ts";
+import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
+import { type Choice, promptChoice } from "../ui/choices.ts";
+import { safeLine, wrapped } from "../ui/display.ts";
+import { promptLine } from "../ui/prompt.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
-import { confirmHere } from "./interaction/confirm.ts";
+import { askHere, type Declined } from "./interaction/confirm.ts";
 import { crewHere, crewWords } from "./options/crew-choice.ts";
 import { crewFolders } from "./options/registry.ts";
 
@@ -32,12 +38,18 @@ interface NewFile {
   readonly there: string | undefined;
 }
 
-/** `bosun init`: writes a project's configuration, but never over an existing file. */
+/** What the person wants: the commands that workers may run, and what git does with the files. */
+interface Wish {
+  readonly commands: readonly string[];
+  readonly git: "commit" | "ignore" | "leave";
+}
+
+/** `bosun init`: writes a project's configuration, but never over an existing file, and trusts it if a person agrees. */
 export function register(command: Command): Action<InitOptions> {
   command
     .option("--crew <name>", "who plans and works (default: the first crew that is installed)")
     .option("--mcp", "also write .mcp.json, by which Claude Code and others begin and follow sessions here")
-    .option("-y, --yes", "write without asking");
+    .option("-y, --yes", "write and trust it without asking");
   return init;
 }
 
@@ -53,42 +65,142 @@ async function init(context: CommandContext, _words: readonly string[], options:
   const registry = crewRegistry(crew, crewFolders(found));
   if (!registry.ok) return registry;
   const root = repositoryRoot(directory);
-  const folder = join(root ?? directory, ".bosun");
-  const present = findProjectConfiguration(root ?? directory);
+  const base = root ?? directory;
+  const folder = join(base, ".bosun");
+  const present = findProjectConfiguration(base);
   if (!present.ok) return present;
   // A link would lead the files elsewhere.
   const checked = present.value && readProject(present.value);
   if (checked?.ok === false) return checked;
-  const entry = join(root ?? directory, ".mcp.json");
-  const files: NewFile[] = [
+  const entry = join(base, ".mcp.json");
+  const filesWith = (commands: readonly string[]): NewFile[] => [
     { path: join(folder, "roles.yaml"), content: rolesFile(crew, registry.value), there: present.value?.roles },
-    { path: join(folder, "scheduler_config.yaml"), content: SETTINGS_FILE, there: present.value?.settings },
+    { path: join(folder, "scheduler_config.yaml"), content: settingsFile(commands), there: present.value?.settings },
     ...(options.mcp === true ? [{ path: entry, content: MCP_FILE, there: existing(entry) }] : []),
   ];
-  const missing = files.filter(({ there }) => there === undefined);
-  for (const file of files.flatMap(({ there }) => there ?? []))
+  const missingWith = (commands: readonly string[]) => filesWith(commands).filter(({ there }) => there === undefined);
+  const names = missingWith([]).map(({ path }) => relative(directory, path));
+  const proposed = present.value?.settings === undefined ? projectCommands(base) : [];
+  for (const file of filesWith([]).flatMap(({ there }) => there ?? []))
     out.line(`left     ${safeLine(relative(directory, file))} (it exists)`);
   out.line(`crew     ${safeLine(crewWords(crew, registry.value))}`);
   if (installed.value === undefined)
     out.line("         No agent program is on the PATH; `bosun doctor` says what to install.");
   if (root === undefined)
     out.line("git      This folder is in no git repository: what agents change cannot be undone.");
-  if (missing.length > 0 && options.yes !== true && terminal.hasPerson) {
-    const names = missing.map(({ path }) => relative(directory, path));
-    const declined = await confirmHere(context, `Write ${names.join(" and ")}?`, "yes");
-    if (declined !== undefined) return ok(declined);
-  }
-  const written = write(missing);
+  showCommands(context, proposed);
+  const asks = names.length > 0 && options.yes !== true && terminal.hasPerson;
+  const wish = asks ? await wishOf(context, names, proposed, root) : ({ commands: proposed, git: "leave" } as const);
+  if (typeof wish === "number") return ok(wish);
+  const written = write(missingWith(wish.commands));
   if (!written.ok) return written;
   for (const file of written.value) out.line(`written  ${safeLine(relative(directory, file))}`);
   if (options.mcp === true && !written.value.includes(entry)) out.line(`         Add to .mcp.json: ${MCP_ENTRY}`);
+  // Nobody has looked at what was there before.
+  const isOwn = names.length > 0 && (checked === undefined || isEmpty(checked.value));
+  const isTrusted =
+    isOwn && (asks || options.yes === true) ? trust(context, base, filesWith(wish.commands)) : ok(false);
+  if (!isTrusted.ok) return isTrusted;
+  if (isTrusted.value) out.line("trusted  until one of its files changes");
+  if (root !== undefined) await tellGit(context, root, written.value, wish.git);
   const example = registry.value.some((role) => agentProgramOf(role)) ? 'bosun run "…"' : "bosun run --plan FILE";
-  tellNext(out, "bosun trust", "bosun doctor", example);
+  tellNext(out, ...(isTrusted.value ? [] : ["bosun trust"]), "bosun doctor", example);
   return ok(EXIT_DONE);
 }
 
 function existing(file: string): string | undefined {
   return lstatSync(file, { throwIfNoEntry: false }) && file;
+}
+
+function isEmpty({ settings, roles, crews, prompts }: Configuration): boolean {
+  return settings === undefined && roles === undefined && crews.length + prompts.length === 0;
+}
+
+function showCommands({ terminal: { out } }: CommandContext, commands: readonly string[]): void {
+  if (commands.length === 0) return;
+  const [first = "", ...more] = wrapped(`${commands.join(", ")}: workers may run these without asking`, out.width, 9);
+  for (const line of [`commands ${first.trimStart()}`, ...more]) out.line(line);
+}
+
+/** Asks what to write, and what git does with it; the exit code if the person declines. */
+async function wishOf(
+  context: CommandContext,
+  names: readonly string[],
+  proposed: readonly string[],
+  root: string | undefined,
+): Promise<Wish | Declined> {
+  const { terminal } = context;
+  const list = names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  const choices: Choice<Wish["git"] | "commands" | "no">[] = [
+    ...(root === undefined
+      ? [{ key: "leave", label: "Yes" } as const]
+      : [
+          { key: "commit", label: "Yes, and commit them" } as const,
+          { key: "ignore", label: "Yes, and have git ignore .bosun here" } as const,
+          { key: "leave", label: "Yes, and leave git alone" } as const,
+        ]),
+    { key: "commands", label: "Choose first which commands workers may run without asking" },
+    { key: "no", label: "No" },
+  ];
+  let commands = proposed;
+  for (;;) {
+    const heading = `Write ${list}, and trust them?`;
+    const git = await askHere(context, (signal) => promptChoice(terminal, heading, choices, signal));
+    if (typeof git === "number") return git;
+    if (git === undefined || git === "no") return EXIT_FAILED;
+    if (git !== "commands") return { commands, git };
+    const label = "Commands, with commas between them (Enter: none)\n> ";
+    const typed = await askHere(context, (signal) => promptLine(terminal, label, signal));
+    if (typeof typed === "number") return typed;
+    if (typed.kind === "left") continue;
+    const words = typed.text.split(",").flatMap((word) => word.trim() || []);
+    const wrong = words.find((word) => !isPlainCommand(word));
+    if (wrong !== undefined) terminal.err.line(`  ${safeLine(JSON.stringify(wrong))} is no single command.`);
+    else commands = words;
+    showCommands(context, commands);
+  }
+}
+
+/** Trusts what was just written. False if anything else is there by now. */
+function trust({ environment }: CommandContext, base: string, files: readonly NewFile[]): Fallible<boolean> {
+  const found = findProjectConfiguration(base);
+  const now = found.ok ? found.value && readProject(found.value) : found;
+  if (now === undefined || !now.ok) return now ?? ok(false);
+  const { settings, roles, crews, prompts } = now.value;
+  const isAsWritten = [settings, roles].every(
+    (file) =>
+      file && files.some(({ path, content }) => path === file.path && content === String(Buffer.from(file.bytes))),
+  );
+  if (!isAsWritten || crews.length + prompts.length > 0) return ok(false);
+  const remembered = rememberTrust(environment, now.value);
+  return remembered.ok ? ok(true) : remembered;
+}
+
+/** Commits the files, or has git ignore the folder in this clone. */
+async function tellGit(
+  { environment, terminal: { out } }: CommandContext,
+  root: string,
+  files: readonly string[],
+  how: Wish["git"],
+): Promise<void> {
+  if (how === "leave" || files.length === 0) return;
+  const git = gitIn(environment);
+  const paths = files.map((file) => relative(root, file));
+  try {
+    if (how === "commit") {
+      await git(root, ["add", "--", ...paths]);
+      await git(root, ["commit", "--quiet", "--message", "Add the configuration of Bosun", "--", ...paths]);
+      out.line("git      committed");
+    } else {
+      const info = join(gitDirectories(root).common, "info");
+      mkdirSync(info, { recursive: true });
+      appendFileSync(join(info, "exclude"), "\n/.bosun/\n");
+      out.line("git      ignores .bosun in this clone (.git/info/exclude)");
+    }
+  } catch (error) {
+    // The files are written all the same.
+    out.line(`git      ${safeLine((error as Error).message)}`);
+  }
 }
 
 function write(files: readonly NewFile[]): Fallible<string[]> {
@@ -110,54 +222,3 @@ function write(files: readonly NewFile[]): Fallible<string[]> {
   }
   return ok(written);
 }
-
-function rolesFile(crew: string, roles: readonly Role[]): string {
-  return `# Who plans and who works in this project: the crew "${crew}", yours to change.
-# \`bosun roles\` shows what counts, and \`bosun doctor\` whether it works here.
-# SPEC.md of Bosun lists every field. Anything that speaks the envelope dialect can stand in cli_command.
-# Prompts: a file .bosun/prompts/NAME.md replaces the built-in one of that name (\`bosun roles --prompts\` lists them).
-roles:
-${roles.map(roleEntry).join("\n")}`;
-}
-
-function roleEntry(role: Role): string {
-  const { metadata: _, ...fields } = role;
-  const lines = Object.entries(fields).map(([key, value]) => `${key}: ${JSON.stringify(value).replaceAll(",", ", ")}`);
-  const program = agentProgramOf(role);
-  const passed = program === undefined ? [] : AGENT_PROGRAMS[program].pass_env;
-  const hints = [
-    "# timeout_s: 1800",
-    ...(program === undefined
-      ? ["# pass_env: []  # variables of your environment that it sees"]
-      : [
-          "# model: NAME  # the program's own choice if left out",
-          `# pass_env: ${JSON.stringify(passed).replaceAll(",", ", ")}  # what it sees of your environment; these if left out`,
-          role.type === "manager"
-            ? '# permissions: {write: "none", ask: "deny"}  # it reads the project; this is the default'
-            : '# permissions: {write: "workspace", commands: ["npm test"], ask: "user"}  # writes here, runs these without asking',
-        ]),
-  ];
-  return `  - ${[...lines, ...hints].join("\n    ")}\n`;
-}
-
-const MCP_ENTRY = '"bosun": {"command": "bosun", "args": ["mcp"]}';
-
-/** No path of this machine, because a project shares the file. */
-const MCP_FILE = `{
-  "mcpServers": {
-    ${MCP_ENTRY}
-  }
-}
-`;
-
-const SETTINGS_FILE = `# Settings of the sessions in this project. What is left out has its default; flags and BOSUN_* variables come first.
-# Take a # away to change a line. SPEC.md of Bosun lists every setting.
-{}
-# max_workers: 4
-# plan_approval: ask        # ask or never
-# review: manager           # manager, user or checks
-# checks:                   # Bosun runs these itself, and no ticket is done against one that fails
-#   ticket:
-#     - {text: the tests pass, command: [npm, test]}
-# budget: {turns: 200, wall_s: 14400, usd: 20}
-`;

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { defined } from "../lib/json.ts";
+import { withArguments } from "../protocol/allowed-commands.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import {
   type CompletePermissions,
@@ -42,12 +43,19 @@ export function completeRole(given: Role, settings: ResolvedConfiguration, envir
     timeout_s: role.timeout_s ?? settings.timeout_s,
     idle_timeout_s: role.idle_timeout_s ?? settings.idle_timeout_s,
     recovery: role.recovery ?? (keepsConversations(role) ? "resume" : "restart"),
-    permissions: permissionsOf(role),
+    permissions: permissionsIn(role, settings),
     ...(keepsConversations(role) && {
       conversation: role.conversation ?? (role.backend === "model" && role.type === "participant" ? "fresh" : "resume"),
       max_conversation_tokens: role.max_conversation_tokens ?? MAX_CONVERSATION_TOKENS,
     }),
   };
+}
+
+/** A role's permissions; a worker that may write may run the project's own commands. */
+function permissionsIn(role: Role, { allowed_commands = [] }: ResolvedConfiguration): CompletePermissions {
+  const own = permissionsOf(role);
+  if (role.type !== "worker" || own.write === "none" || allowed_commands.length === 0) return own;
+  return { ...own, commands: [...new Set([...own.commands, ...withArguments(allowed_commands)])] };
 }
 
 /** The environment variables that a role sees: those it names, else those by which its agent program finds its key and its server. */

@@ -11,6 +11,8 @@ const COMMANDS = {
   "checkout-index": [],
   // A template may bring hooks.
   clone: ["--template=", "--no-recurse-submodules"],
+  // A signature comes from a program that the repository may name.
+  commit: ["--no-gpg-sign", "--no-verify"],
   diff: ["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"],
   grep: ["--no-textconv", "--no-recurse-submodules"],
   init: ["--template="],
@@ -62,7 +64,7 @@ export type Git = (
 ) => Promise<string>;
 
 /**
- * Git in this environment. It writes nothing into a repository that it only reads, and starts no program that the repository holds or names: no hook,
+ * Git in this environment. It writes only what the command says, and starts no program that the repository holds or names: no hook,
  * filter, monitor, driver, pager, helper or transport, nor a git that lies in the repository. Only `clone` may use a transport, to another folder.
  * Rejects with git's message; the `cause` is execa's error, with git's `exitCode`.
  */

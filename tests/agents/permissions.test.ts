@@ -2,9 +2,10 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } f
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { plainCommand } from "../../src/agents/cli/dialects/codex-items.ts";
-import { DECIDED_HERE, isAllowedCommand } from "../../src/agents/permissions/decision.ts";
+import { DECIDED_HERE } from "../../src/agents/permissions/decision.ts";
 import { areWithin, mayBeWritten } from "../../src/agents/permissions/places.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
+import { isAllowedCommand } from "../../src/protocol/allowed-commands.ts";
 import type { Permissions } from "../../src/protocol/roles.ts";
 import { change, command, edit, gemini, place, run, type Speaker, turn, use } from "./asking-program.ts";
 

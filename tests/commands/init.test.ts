@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
@@ -20,6 +20,11 @@ import { open } from "./terminal.ts";
 
 const PROGRAMS = { codex: { version: "0.169.0" }, claude: { version: "2.1.331" } };
 
+interface Listed {
+  readonly role_id: string;
+  readonly permissions: { readonly commands: string[] };
+}
+
 describe("bosun init", () => {
   it("writes the installed crew, which runs once it is trusted, until a file changes", async () => {
     const here = rig();
@@ -37,6 +42,66 @@ describe("bosun init", () => {
     const file = join(here.workspace, ".bosun", "roles.yaml");
     writeFileSync(file, `${readFileSync(file, "utf8")}# changed\n`);
     expect((await typed(here, ["roles"], path)).code).toBe(3);
+  });
+
+  it("proposes the project's own commands, writes those that the person takes, trusts the files and commits them", async () => {
+    const here = rig();
+    const path = fakePrograms(here, PROGRAMS);
+    const git = (...words: string[]) => execFileSync("git", words, { cwd: here.workspace, encoding: "utf8", env });
+    const env = { ...here.environment, ...path };
+    git("init", "--quiet");
+    git("config", "user.name", "Ada");
+    git("config", "user.email", "ada@example.org");
+    const scripts = { test: "vitest", build: "tsc", lint: "oxlint", deploy: "rm -rf /" };
+    writeFileSync(join(here.workspace, "package.json"), JSON.stringify({ scripts }));
+    const pane = open(here, ["init"], path);
+    await pane.asks("and trust them?");
+    expect(pane.screen()).toContain("npm test, npm run build, npm run lint: workers may run these");
+    pane.type("4", "Enter");
+    await pane.asks("Commands, with commas");
+    pane.type("npm test && reboot", "Enter");
+    await pane.asks("and trust them?", 2);
+    expect(pane.screen()).toContain('"npm test && reboot" is no single command');
+    pane.type("4", "Enter");
+    await pane.asks("Commands, with commas", 2);
+    pane.type("npm test, npm run lint", "Enter");
+    await pane.asks("and trust them?", 3);
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(git("status", "--porcelain")).toBe("?? package.json\n");
+    const roles = JSON.parse((await typed(here, ["roles", "--json"], path)).stdout) as { roles: Listed[] };
+    const commands = new Map(roles.roles.map(({ role_id, permissions }) => [role_id, permissions.commands]));
+    expect(commands.get("worker_claude")).toEqual(["npm test", "npm test *", "npm run lint", "npm run lint *"]);
+    expect(commands.get("manager_codex")).toEqual([]);
+  });
+
+  it("has git ignore the folder in this clone", async () => {
+    const here = rig();
+    execFileSync("git", ["init", "--quiet"], { cwd: here.workspace });
+    const pane = open(here, ["init", "--crew", "embedded"]);
+    await pane.asks("and trust them?");
+    pane.type("2", "Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(execFileSync("git", ["status", "--porcelain"], { cwd: here.workspace, encoding: "utf8" })).toBe("");
+  });
+
+  it("trusts what it writes with --yes, but nothing that was there before", async () => {
+    const here = rig();
+    const path = fakePrograms(here, PROGRAMS);
+    expect((await typed(here, ["init", "--yes"], path)).stdout).toContain("trusted");
+    expect((await typed(here, ["roles"], path)).code).toBe(0);
+    const other = rig();
+    other.write(
+      "workspace/.bosun/roles.json",
+      '{"roles": [{"role_id": "evil", "type": "worker", "cli_command": ["sh"]}]}',
+    );
+    const left = await typed(other, ["init", "--yes"], path);
+    expect([left.code, left.stdout]).toEqual([0, expect.not.stringContaining("trusted")]);
+    expect((await typed(other, ["roles"], path)).code).toBe(3);
+    const prompted = rig();
+    prompted.write("workspace/.bosun/prompts/turn.md", "Obey.");
+    await typed(prompted, ["init", "--yes"], path);
+    expect((await typed(prompted, ["roles"], path)).code).toBe(3);
   });
 
   it("is not trusted if a file changes after its powers are shown", async () => {
@@ -128,8 +193,8 @@ describe("bosun init", () => {
   it("asks before it writes the entry, too", async () => {
     const here = rig();
     const pane = open(here, ["init", "--crew", "embedded", "--mcp"]);
-    await pane.asks("and .mcp.json?");
-    pane.type("n", "Enter");
+    await pane.asks("and .mcp.json, and trust them?");
+    pane.type("3", "Enter");
     expect(await pane.exit()).toBe(1);
     expect(readdirSync(here.workspace)).toEqual([]);
   });

@@ -211,6 +211,12 @@ describe("a default of a role", () => {
   ])("%s", (_, given, permissions) => {
     expect(completeRole(worker(given), settings, {}).permissions).toMatchObject(permissions);
   });
+  test("lets workers that may write run the commands of the project, also with more arguments", () => {
+    const own = { ...settings, allowed_commands: ["npm test"] };
+    const commandsOf = (given: Partial<Role>) => completeRole(worker(given), own, {}).permissions.commands;
+    expect(commandsOf({ permissions: { commands: ["make", "npm test"] } })).toEqual(["make", "npm test", "npm test *"]);
+    expect([commandsOf({ type: "manager" }), commandsOf({ capabilities: ["review"] })]).toEqual([[], []]);
+  });
   test("gives a manager one turn at a time", () => {
     expect(completeRole(worker({ type: "manager" }), settings, {})).toMatchObject({
       supports_multiple_instances: false,

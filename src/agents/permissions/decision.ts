@@ -1,5 +1,6 @@
 import type { Permission, PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
+import { isAllowedCommand } from "../../protocol/allowed-commands.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
 import { areWithin, detours, isWorkspace, mayBeWritten } from "./places.ts";
 
@@ -69,18 +70,6 @@ function isGranted(asked: AskedPermission, { role, payload }: TurnRequest): bool
     case "other":
       return undefined;
   }
-}
-
-/** Characters that join, redirect or substitute commands: with them, anything could follow an allowed prefix. */
-const SHELL_OPERATORS = /[;&|<>`$(){}\n\r\\]/;
-
-/** Whether a role's `permissions.commands` allow a command: `npm test` allows exactly that, `ls *` every single command with that prefix. */
-export function isAllowedCommand(command: string, patterns: readonly string[]): boolean {
-  const wanted = command.trim();
-  return patterns.some((pattern) => {
-    if (!pattern.endsWith("*")) return wanted === pattern.trim();
-    return wanted.startsWith(pattern.slice(0, -1)) && !SHELL_OPERATORS.test(wanted);
-  });
 }
 
 /** What a person is asked. A plain command has no details: it is exactly that command, in the workspace, with nothing else. */

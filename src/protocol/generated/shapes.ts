@@ -1030,6 +1030,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "proposal": "scheduler_config.proposal",
    "discussion": "scheduler_config.discussion",
    "isolation": "",
+   "allowed_commands": "",
    "workspace": "",
    "budget": "scheduler_config.budget",
    "notify": "scheduler_config.notify",

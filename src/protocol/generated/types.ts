@@ -97,6 +97,12 @@ export type ProposalPolicy = ("risk" | "always" | "never") | RiskWords;
  * Whether each ticket works in its own git worktree. `worktree` is not available yet.
  */
 export type Isolation = "none" | "worktree";
+/**
+ * Commands that workers which may write run without asking, each also with more arguments: npm test is also npm test -- one.
+ *
+ * Items: A single command, without what a shell joins, redirects or replaces.
+ */
+export type AllowedCommands = readonly string[];
 export type SessionOutcome = "done" | "failed" | "cancelled";
 /**
  * A product of the work: a text, or a label with the place where it is kept.
@@ -611,6 +617,7 @@ export type SchedulerConfiguration = {
   readonly proposal?: ProposalPolicy;
   readonly discussion?: Discussion;
   readonly isolation?: Isolation;
+  readonly allowed_commands?: AllowedCommands;
   /**
    * The directory in which the work is done. If left out, the current one.
    */
@@ -1705,6 +1712,7 @@ export type ResolvedConfiguration = {
   readonly proposal: ProposalPolicy;
   readonly discussion?: Discussion;
   readonly isolation: Isolation;
+  readonly allowed_commands?: AllowedCommands;
   /**
    * The directory in which the work is done. If left out, the current one.
    */
