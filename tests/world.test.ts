@@ -7,7 +7,7 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "bin.ts": ["mkdirSync"],
   // What a model writes into the workspace.
   "agents/model/workspace-tools.ts": ["mkdir", "writeFile"],
-  "commands/init.ts": ["mkdirSync", "writeFileSync"],
+  "commands/init.ts": ["appendFileSync", "mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
   "config/agent-files.ts": ["mkdirSync", "writeFileSync"],
   "commands/report.ts": ["appendFileSync", "openSync"],

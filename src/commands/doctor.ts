@@ -11,10 +11,11 @@ import { counted, localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { because, type Finding, isMissing } from "./examination/finding.ts";
 import { machineFindings, notifyFinding } from "./examination/machine.ts";
+import { examineOthers, type InstalledProgram } from "./examination/program.ts";
 import { examineSession } from "./examination/session.ts";
 import { type Trial, trialFinding, tryRoles } from "./examination/trial.ts";
 import { confirmHere, type Declined } from "./interaction/confirm.ts";
-import { namesNobody, nobodyInstalled, withCrew } from "./options/crew-choice.ts";
+import { crewWords, namesNobody, nobodyInstalled, withCrew } from "./options/crew-choice.ts";
 import {
   addRegistryOptions,
   addSeatOptions,
@@ -50,7 +51,7 @@ async function doctor(context: CommandContext, _words: readonly string[], given:
     return fails("person_needed", what, { hint: "bosun doctor --try --yes" });
   }
   const found = findConfiguration(context, given, context.directory);
-  const options = found.ok && (isTrial || hasPerson) ? await withCrew(context, given, found.value) : ok(given);
+  const options = found.ok ? await withCrew(context, given, found.value) : ok(given);
   if (!options.ok) return options;
   if (isTrial && found.ok && namesNobody(options.value, found.value)) return err(nobodyInstalled());
   const crew = await examineCrew(context, options.value, found);
@@ -69,13 +70,14 @@ async function doctor(context: CommandContext, _words: readonly string[], given:
   const missing = findings.filter(isMissing);
   const told = findings.map(({ hint, ...finding }) => ({ ...finding, hint: hint && localize(out, hint) }));
   if (isJson) out.line(safeJson({ ok: missing.length === 0, findings: told, trials }));
-  else conclude(out, missing.length, options.value.crew);
+  else conclude(out, missing, crew, options.value.crew);
   return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
 }
 
 interface ExaminedCrew {
   readonly findings: readonly Finding[];
   readonly roles: readonly CompleteRole[];
+  readonly programs?: ReadonlyMap<string, InstalledProgram | undefined>;
   readonly settings?: Settings;
 }
 
@@ -85,17 +87,23 @@ async function examineCrew(
   options: DoctorOptions,
   found: Fallible<Found>,
 ): Promise<ExaminedCrew> {
-  const { environment } = context;
-  const stuck = (name: string, error: Failure) => ({ findings: [because(name, error)], roles: [] });
+  const { directory, environment } = context;
+  const stuck = async (name: string, error: Failure) => ({
+    findings: [because(name, error), ...(await examineOthers([], directory, environment))],
+    roles: [],
+  });
   if (!found.ok) return stuck("roles", found.error);
   const roles = await loadRegistry(options, found.value);
   if (!roles.ok) return stuck("roles", roles.error);
   const settings = await settingsFrom(context, options, found.value, [], roles.value);
   if (!settings.ok) return stuck("settings", settings.error);
   const examined = await examineSession(roles.value, settings.value, environment);
+  const seated = examined.roles.map(({ role }) => role);
+  const others = await examineOthers(seated, settings.value.values.workspace, environment);
   return {
-    findings: [...examined.findings, notifyFinding(settings.value, environment.PATH)],
-    roles: examined.roles.map(({ role }) => role),
+    findings: [...examined.findings, ...others, notifyFinding(settings.value, environment.PATH)],
+    roles: seated,
+    programs: new Map(examined.roles.map(({ role, program }) => [role.role_id, program])),
     settings: settings.value,
   };
 }
@@ -146,14 +154,21 @@ function show(out: Output, { name, state, what, hint }: Finding): void {
   }
 }
 
-function conclude(out: Output, missing: number, crew: string | undefined): void {
+/** What works here, or how much is to be mended. */
+function conclude(
+  out: Output,
+  missing: readonly Finding[],
+  { roles, programs }: ExaminedCrew,
+  crew: string | undefined,
+): void {
+  const ready = roles.every(isEmbedded)
+    ? "Plan files work here, without an agent program. Nobody plans a requirement: install one of those above."
+    : `This works here: ${crewWords(crew, roles, programs)}.`;
   out.line();
-  out.line(
-    missing === 0
-      ? "Everything that is needed is available."
-      : out.style("red", `${counted(missing, "problem")} to fix first.`),
-  );
-  tellNext(out, ...(missing === 0 ? runsOf(crew) : ["bosun doctor --crew NAME"]));
+  if (missing.length > 0) out.line(out.style("red", `${counted(missing.length, "problem")} to fix first.`));
+  else for (const line of wrapped(safeLine(ready), out.width, 0)) out.line(line);
+  const untrusted = missing.some(({ code }) => code === "trust");
+  tellNext(out, ...(missing.length === 0 ? runsOf(crew) : [untrusted ? "bosun trust" : "bosun doctor --crew NAME"]));
 }
 
 /** The bundled crew needs a plan. */

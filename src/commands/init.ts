@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import type { Command } from "commander";
 import { agentProgramOf } from "../config/agent-programs.ts";
 import { crewRegistry } from "../config/crews.ts";
-import { type Configuration, readProject, readUser } from "../config/configuration.ts";
+import { readProject, readUser } from "../config/configuration.ts";
 import { findProjectConfiguration } from "../config/found.ts";
 import { MCP_ENTRY, MCP_FILE, rolesFile, settingsFile } from "../config/new-project.ts";
 import { projectCommands } from "../config/project-commands.ts";
@@ -41,7 +41,7 @@ interface NewFile {
 /** What the person wants: the commands that workers may run, and what git does with the files. */
 interface Wish {
   readonly commands: readonly string[];
-  readonly git: "commit" | "ignore" | "leave";
+  readonly then: "commit" | "ignore" | "leave";
 }
 
 /** `bosun init`: writes a project's configuration, but never over an existing file, and trusts it if a person agrees. */
@@ -90,19 +90,16 @@ async function init(context: CommandContext, _words: readonly string[], options:
     out.line("git      This folder is in no git repository: what agents change cannot be undone.");
   showCommands(context, proposed);
   const asks = names.length > 0 && options.yes !== true && terminal.hasPerson;
-  const wish = asks ? await wishOf(context, names, proposed, root) : ({ commands: proposed, git: "leave" } as const);
+  const wish = asks ? await wishOf(context, names, proposed, root) : ({ commands: proposed, then: "leave" } as const);
   if (typeof wish === "number") return ok(wish);
   const written = write(missingWith(wish.commands));
   if (!written.ok) return written;
   for (const file of written.value) out.line(`written  ${safeLine(relative(directory, file))}`);
   if (options.mcp === true && !written.value.includes(entry)) out.line(`         Add to .mcp.json: ${MCP_ENTRY}`);
-  // Nobody has looked at what was there before.
-  const isOwn = names.length > 0 && (checked === undefined || isEmpty(checked.value));
-  const isTrusted =
-    isOwn && (asks || options.yes === true) ? trust(context, base, filesWith(wish.commands)) : ok(false);
+  const isTrusted = asks || options.yes === true ? trust(context, base, filesWith(wish.commands)) : ok(false);
   if (!isTrusted.ok) return isTrusted;
   if (isTrusted.value) out.line("trusted  until one of its files changes");
-  if (root !== undefined) await tellGit(context, root, written.value, wish.git);
+  if (root !== undefined) await tellGit(context, root, written.value, wish.then);
   const example = registry.value.some((role) => agentProgramOf(role)) ? 'bosun run "…"' : "bosun run --plan FILE";
   tellNext(out, ...(isTrusted.value ? [] : ["bosun trust"]), "bosun doctor", example);
   return ok(EXIT_DONE);
@@ -110,10 +107,6 @@ async function init(context: CommandContext, _words: readonly string[], options:
 
 function existing(file: string): string | undefined {
   return lstatSync(file, { throwIfNoEntry: false }) && file;
-}
-
-function isEmpty({ settings, roles, crews, prompts }: Configuration): boolean {
-  return settings === undefined && roles === undefined && crews.length + prompts.length === 0;
 }
 
 function showCommands({ terminal: { out } }: CommandContext, commands: readonly string[]): void {
@@ -131,7 +124,7 @@ async function wishOf(
 ): Promise<Wish | Declined> {
   const { terminal } = context;
   const list = names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-  const choices: Choice<Wish["git"] | "commands" | "no">[] = [
+  const choices: Choice<Wish["then"] | "commands" | "no">[] = [
     ...(root === undefined
       ? [{ key: "leave", label: "Yes" } as const]
       : [
@@ -145,10 +138,10 @@ async function wishOf(
   let commands = proposed;
   for (;;) {
     const heading = `Write ${list}, and trust them?`;
-    const git = await askHere(context, (signal) => promptChoice(terminal, heading, choices, signal));
-    if (typeof git === "number") return git;
-    if (git === undefined || git === "no") return EXIT_FAILED;
-    if (git !== "commands") return { commands, git };
+    const then = await askHere(context, (signal) => promptChoice(terminal, heading, choices, signal));
+    if (typeof then === "number") return then;
+    if (then === undefined || then === "no") return EXIT_FAILED;
+    if (then !== "commands") return { commands, then };
     const label = "Commands, with commas between them (Enter: none)\n> ";
     const typed = await askHere(context, (signal) => promptLine(terminal, label, signal));
     if (typeof typed === "number") return typed;
@@ -161,7 +154,7 @@ async function wishOf(
   }
 }
 
-/** Trusts what was just written. False if anything else is there by now. */
+/** Trusts what was just written. False if anything else is there, which nobody has looked at. */
 function trust({ environment }: CommandContext, base: string, files: readonly NewFile[]): Fallible<boolean> {
   const found = findProjectConfiguration(base);
   const now = found.ok ? found.value && readProject(found.value) : found;
@@ -181,7 +174,7 @@ async function tellGit(
   { environment, terminal: { out } }: CommandContext,
   root: string,
   files: readonly string[],
-  how: Wish["git"],
+  how: Wish["then"],
 ): Promise<void> {
   if (how === "leave" || files.length === 0) return;
   const git = gitIn(environment);

@@ -1,65 +1,33 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { objectOf, textOf } from "../lib/json.ts";
 import { textIn } from "../lib/files.ts";
+import { objectOf, textOf } from "../lib/json.ts";
+import { loadDocument } from "./document.ts";
 
 /** The scripts and targets that test, build and examine a project. Others may publish or delete. */
 const NAMES = ["test", "build", "lint", "typecheck", "type-check", "types", "check"];
 
-/** What `npm init` writes for a project without tests. */
-const NO_TEST = /no test specified/;
+/** The other package managers by their lock files. */
+const MANAGERS = { "pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun" };
 
-/** Lock files of the package managers besides npm. */
-const MANAGERS = [
-  ["pnpm", "pnpm-lock.yaml"],
-  ["yarn", "yarn.lock"],
-  ["bun", "bun.lock"],
-  ["bun", "bun.lockb"],
-] as const;
-
-/** Files by which a tool of Python is used in a project, or the word of `pyproject.toml` that says so. */
-const PYTHON = [
-  ["pytest", "pytest.ini", /\bpytest\b/],
-  ["ruff check", "ruff.toml", /^\[tool\.ruff\b/m],
-  ["mypy", "mypy.ini", /^\[tool\.mypy\b/m],
-] as const;
+/** Tools of Python, each with what says in a project's `pyproject.toml` that it is used. */
+const PYTHON = { pytest: /\bpytest\b/, "ruff check": /^\[tool\.ruff\b/m, mypy: /^\[tool\.mypy\b/m };
 
 /** The commands with which a project in this folder is tested, built and examined, by the files that name them. */
 export function projectCommands(folder: string): string[] {
   const has = (file: string) => existsSync(join(folder, file));
-  const read = (file: string) => textIn(join(folder, file)) ?? "";
-  const python = () => {
-    const project = read("pyproject.toml");
-    const runner = has("uv.lock") ? "uv run " : has("poetry.lock") ? "poetry run " : "";
-    return PYTHON.flatMap(([command, file, word]) => (has(file) || word.test(project) ? [`${runner}${command}`] : []));
-  };
+  const manager = Object.entries(MANAGERS).find(([lock]) => has(lock))?.[1] ?? "npm";
+  const project = has("package.json") ? loadDocument(join(folder, "package.json")) : undefined;
+  const scripts = objectOf(project?.ok === true ? objectOf(project.value.value).scripts : undefined);
+  // What `npm init` writes for a project without tests.
+  const isThere = (name: string) => name in scripts && !textOf(scripts[name]).includes("no test specified");
+  const makefile = textIn(join(folder, "Makefile")) ?? "";
+  const python = textIn(join(folder, "pyproject.toml")) ?? "";
   return [
-    ...scriptsIn(read("package.json"), MANAGERS.find(([, lock]) => has(lock))?.[0] ?? "npm"),
-    ...targetsIn(["GNUmakefile", "makefile", "Makefile"].map(read).find((text) => text !== "") ?? ""),
-    ...python(),
+    ...NAMES.filter(isThere).map((name) => `${manager}${name === "test" ? "" : " run"} ${name}`),
+    ...NAMES.filter((name) => new RegExp(`^${name}[ \\t]*:(?!=)`, "m").test(makefile)).map((name) => `make ${name}`),
+    ...Object.entries(PYTHON).flatMap(([command, word]) => (word.test(python) ? [command] : [])),
     ...(has("Cargo.toml") ? ["cargo test", "cargo build", "cargo check", "cargo clippy"] : []),
     ...(has("go.mod") ? ["go test", "go build", "go vet"] : []),
-    ...(has("pom.xml") ? ["mvn test"] : []),
-    ...(has("gradlew") ? ["./gradlew test", "./gradlew build"] : []),
   ];
-}
-
-function scriptsIn(text: string, manager: string): string[] {
-  const scripts = objectOf(objectOf(parsed(text)).scripts);
-  const there = NAMES.filter((name) => Object.hasOwn(scripts, name) && !NO_TEST.test(textOf(scripts[name])));
-  return there.map((name) => (name === "test" && manager === "npm" ? "npm test" : `${manager} run ${name}`));
-}
-
-function targetsIn(makefile: string): string[] {
-  return NAMES.filter((name) => new RegExp(`^${name}[ \\t]*::?(?!=)`, "m").test(makefile)).map(
-    (name) => `make ${name}`,
-  );
-}
-
-function parsed(text: string) {
-  try {
-    return JSON.parse(text) as Parameters<typeof objectOf>[0];
-  } catch {
-    return undefined;
-  }
 }

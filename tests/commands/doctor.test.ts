@@ -171,6 +171,28 @@ describe("bosun roles and doctor", () => {
     ]);
   });
 
+  it("doctor names every agent program, with what installs it, and says what works, without a terminal, too", async () => {
+    const here = rig();
+    const programs = { codex: { version: "0.169.0", logged_in: false }, claude: { version: "2.1.331" } };
+    const none = await typed(here, ["doctor"], fakePrograms(here, {}));
+    expect([none.code, none.stdout]).toEqual([0, containing("Plan files work here")]);
+    for (const name of ["claude", "codex", "opencode", "gemini", "claude-agent-acp"])
+      expect(none.stdout).toMatch(new RegExp(`\\n    ${name} .*not installed\\n +npm install -g`));
+    const path = { ...fakePrograms(here, programs), CODEX_API_KEY: "k" };
+    const { code, stdout } = await typed(here, ["doctor"], path);
+    expect([code, stdout]).toEqual([0, containing("works here: codex-claude: codex 0.169.0 manages, claude 2.1.331")]);
+    expect(stdout).toContain("opencode is not installed");
+    const alone = await typed(here, ["doctor", "--crew", "claude"], fakePrograms(here, programs));
+    expect([alone.code, alone.stdout]).toEqual([0, containing("Here is codex, which is not logged in")]);
+  });
+
+  it("doctor leads to trust where the project's configuration needs it", async () => {
+    const here = rig();
+    const path = fakePrograms(here, {});
+    await typed(here, ["init"], path);
+    expect((await typed(here, ["doctor"], path)).stdout).toMatch(/next +bosun trust\n/);
+  });
+
   it("doctor notes a version that is older than tested, and refuses only one that is known to miss flags", async () => {
     const here = rig();
     const programs = { codex: { version: "0.1.0" }, claude: { version: "2.1.331" } };

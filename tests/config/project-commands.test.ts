@@ -21,7 +21,7 @@ describe("the commands of a project", () => {
     [
       "the package manager of its lock file",
       { "package.json": JSON.stringify({ scripts }), "pnpm-lock.yaml": "" },
-      ["pnpm run test", "pnpm run build", "pnpm run typecheck"],
+      ["pnpm test", "pnpm run build", "pnpm run typecheck"],
     ],
     [
       "no test of npm init",

@@ -63,6 +63,7 @@ export async function examineProgram(
   role: Role,
   workspace: string,
   own: Environment,
+  who = `The role ${role.role_id} runs`,
 ): Promise<{ program: InstalledProgram; findings: Finding[] } | undefined> {
   const name = agentProgramOf(role);
   const file = programOf(role, workspace, own.PATH);
@@ -75,19 +76,37 @@ export async function examineProgram(
   const program = { name, version: /\d+\.\d+\.\d+/.exec(stdout)?.[0] };
   const trust = trustByFiles(name, environment, workspace);
   const trusts = trust === undefined ? [] : [{ name: `trust ${name}`, ...trust }];
-  return { program, findings: [programFinding(role, program, login), ...trusts] };
+  return { program, findings: [programFinding(who, program, login), ...trusts] };
+}
+
+/** Every agent program that no role runs: what `examineProgram` finds, as nothing that is needed, or how it is installed. */
+export async function examineOthers(
+  roles: readonly Role[],
+  workspace: string,
+  own: Environment,
+): Promise<readonly Finding[]> {
+  const used = roles.map(agentProgramOf);
+  const others = Object.entries(AGENT_PROGRAMS).filter(([name]) => !used.includes(name as AgentProgramName));
+  const found = others.map(async ([name, { title, install }]): Promise<readonly Finding[]> => {
+    const role: Role = { role_id: name, type: "worker", cli_command: [name] };
+    const examined = await examineProgram(role, workspace, own, "Here is");
+    const off: Finding = { name, state: "off", what: `${title} is not installed`, hint: install };
+    const [first = off] = examined?.findings ?? [];
+    return [first.state === "missing" ? { ...first, state: "poor" } : first];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** A program cannot take its first turn if it is too old (`environment`) or not logged in (`authentication`). */
-function programFinding({ role_id }: Role, { name, version }: InstalledProgram, login: Login): Finding {
+function programFinding(who: string, { name, version }: InstalledProgram, login: Login): Finding {
   const { title, tested, needs, install, login: remedy }: AgentProgram = AGENT_PROGRAMS[name];
   if (version !== undefined && needs !== undefined && isOlder(version, needs)) {
-    const what = `The role ${role_id} runs ${name} ${version}, and ${title} ${needs} is needed.`;
+    const what = `${who} ${name} ${version}, and ${title} ${needs} is needed.`;
     return because(name, failure("environment", what, { hint: `Update it: ${install}` }));
   }
   if (login.state === "out") {
     const hint = `${login.remedy ?? remedy}, or take another crew with --crew NAME.`;
-    const what = `The role ${role_id} runs ${name}, which is not logged in: ${login.why}.`;
+    const what = `${who} ${name}, which is not logged in: ${login.why}.`;
     return because(name, failure("authentication", what, { hint }));
   }
   const age =

@@ -53,7 +53,7 @@ export function nobodyInstalled(): Failure {
 
 /** A crew in words: `codex-claude: codex 0.169.0 manages, claude 2.1.331 works`; versions as far as the programs were examined. */
 export function crewWords(
-  crew: string,
+  crew: string | undefined,
   roles: readonly Role[],
   programs: ReadonlyMap<string, InstalledProgram | undefined> = new Map(),
 ): string {
@@ -62,5 +62,5 @@ export function crewWords(
       `${agentProgramOf(role) ?? role.model ?? role.role_id} ${programs.get(role.role_id)?.version ?? ""}`.trim();
     return `${name} ${role.type === "manager" ? "manages" : "works"}`;
   });
-  return `${crew}: ${parts.join(", ")}`;
+  return `${crew === undefined ? "" : `${crew}: `}${parts.join(", ")}`;
 }
