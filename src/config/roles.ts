@@ -1,3 +1,4 @@
+import { dirname, resolve } from "node:path";
 import { isJsonObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok } from "../lib/result.ts";
@@ -6,7 +7,7 @@ import type { Finding } from "../protocol/document/problem.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { networkIn, type Role, type RoleRegistry, type RoleType } from "../protocol/roles.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
-import type { TextSource } from "./read-text.ts";
+import { pathOf, type TextSource } from "./read-text.ts";
 import { shipped } from "../lib/files.ts";
 import { crewProgram } from "./installation.ts";
 import { budgetFindings, checkSchema, contentFindings } from "./schema-check.ts";
@@ -31,7 +32,8 @@ export async function loadRoles(
     const registry = mergeRegistry(new Map([...byId(standard), ...roles]), document.value.value);
     const findings = await checkRegistry(registry, document.value);
     if (findings.length > 0) return err(findingsFailure(document.value, findings));
-    for (const role of (registry as unknown as RoleRegistry).roles) roles.set(role.role_id, resolvePrograms(role));
+    for (const role of (registry as unknown as RoleRegistry).roles)
+      roles.set(role.role_id, resolvePrograms(role, dirname(resolve(pathOf(file)))));
   }
   return ok([...roles.values()]);
 }
@@ -156,15 +158,15 @@ export function processFindings(
 }
 
 /**
- * Replaces an argument `${node}` with the path of this Node, and `${crew.NAME}` with that of the crew's program. Every other argument stays as it is,
- * so that a command's own `${…}` reaches it.
+ * Replaces an argument `${node}` with the path of this Node, `${crew.NAME}` with that of the crew's program, and `${registry.folder}/` at its start with the
+ * folder of the role's file. Every other argument stays as it is, so that a command's own `${…}` reaches it.
  */
-function resolvePrograms(role: Role): Role {
+function resolvePrograms(role: Role, folder: string): Role {
   if (role.cli_command === undefined) return role;
   const cli_command = role.cli_command.map((argument) => {
     const program = /^\$\{crew\.([a-z][a-z-]*)\}$/.exec(argument)?.[1];
     if (program !== undefined) return crewProgram(program);
-    return argument === "${node}" ? process.execPath : argument;
+    return argument === "${node}" ? process.execPath : argument.replace(/^\$\{registry\.folder\}(?=\/)/, () => folder);
   });
   return { ...role, cli_command };
 }

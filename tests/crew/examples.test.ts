@@ -117,6 +117,15 @@ describe("examples/release-check.yaml", () => {
   const check = join(folder, "release-check.yaml");
   const answers = { test_script: "test", marker: "release" };
   const lock = { name: "x", version: "1.2.0", lockfileVersion: 3, packages: { "": { name: "x", version: "1.2.0" } } };
+  it("says at once that the lock file is missing", async () => {
+    repository.write({ "package.json": { name: "x", version: "1.2.0" } });
+    repository.commit("without a lock file");
+    const { code, tickets } = await carryOut(check, answers);
+    const install = tickets.find(({ ticket_id }) => ticket_id === "install");
+    expect([code, install?.status, install?.attempts]).toEqual([1, "error", 1]);
+    expect(install?.issues.join("\n")).toContain("has no package-lock.json: run npm install");
+  });
+
   it("approves a package that is ready, and removes its copy", async () => {
     repository.write({
       "package.json": { name: "x", version: "1.2.0", scripts: { test: "node index.js" } },

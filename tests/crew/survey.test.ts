@@ -218,6 +218,15 @@ describe("untested", () => {
     expect(bench.kept("untested").notes).toEqual([expect.stringContaining("5 files")]);
   });
 
+  it("takes a test.js at the root for a test, also of the folder that it loads", async () => {
+    bench.repository.write({ "index.js": lines(200), "test.js": 'require("./");\n', "specs.py": lines(150) });
+    bench.repository.commit("plain");
+    await bench.survey(["hot-spots"]);
+    const used = places(await bench.items("untested", [], request("false claim: x")));
+    expect(used).toContain("src/alone.ts");
+    for (const file of ["index.js", "test.js", "specs.py"]) expect(used).not.toContain(file);
+  });
+
   it("takes no name for a proof that several sources share", async () => {
     bench.repository.write({
       "packages/a/index.ts": lines(90),

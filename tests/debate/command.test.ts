@@ -11,14 +11,16 @@ const ROOT = join(import.meta.dirname, "../..");
 const ROLES = join(ROOT, "examples", "debate-roles.json");
 
 let home: string;
+let elsewhere: string;
 
 beforeEach(() => {
   home = join(scratchDirectory(), "home");
+  elsewhere = scratchDirectory();
 });
 
-/** `bosun …` in the folder that holds `examples/`. */
+/** `bosun …` in a folder that knows nothing of the examples. */
 function bosun(...words: readonly string[]): Promise<Ended> {
-  return typedIn(ROOT, { PATH: process.env["PATH"] ?? "", HOME: home }, ["--home", home, ...words]);
+  return typedIn(elsewhere, { PATH: process.env["PATH"] ?? "", HOME: home }, ["--home", home, ...words]);
 }
 
 /** The same in a process of its own, with a text on standard input. */
@@ -169,7 +171,8 @@ describe("bosun debate", () => {
 
   it("seats the named roles as participants, except a manager who judges", async () => {
     const roles = join(scratchDirectory(), "roles.json");
-    const crew = JSON.parse(readFileSync(ROLES, "utf8")) as { roles: { role_id: string; type: string }[] };
+    const shipped = readFileSync(ROLES, "utf8").replaceAll("${registry.folder}", join(ROOT, "examples"));
+    const crew = JSON.parse(shipped) as { roles: { role_id: string; type: string }[] };
     for (const role of crew.roles) role.type = role.role_id === "judge" || role.role_id === "go" ? "manager" : "worker";
     writeFileSync(roles, JSON.stringify(crew));
     const seats = ["--roles", roles, "--agents", "python, go", "--judge", "judge"];
@@ -211,7 +214,8 @@ describe("bosun debate", () => {
 
   it("looks for a debater's program in its role's own PATH, before it creates anything", async () => {
     const roles = join(scratchDirectory(), "roles.json");
-    const crew = JSON.parse(readFileSync(ROLES, "utf8")) as { roles: { role_id: string }[] };
+    const shipped = readFileSync(ROLES, "utf8").replaceAll("${registry.folder}", join(ROOT, "examples"));
+    const crew = JSON.parse(shipped) as { roles: { role_id: string }[] };
     for (const role of crew.roles)
       if (role.role_id === "go") Object.assign(role, { cli_command: ["node"], env: { PATH: "/nowhere" } });
     writeFileSync(roles, JSON.stringify(crew));

@@ -26,6 +26,13 @@ test("the README's plan runs, and its output is in the log", () => {
   expect(typedAt(here, "bosun log look").stdout).toContain("| 1 hello.txt");
 });
 
+test("the README's agent passes every case of conformance", () => {
+  const here = rig();
+  here.write("workspace/worker.py", blockAfter("## Put your own agent in a seat", "python"));
+  const tried = typedAt(here, "bosun conformance --role worker -- python3 worker.py");
+  expect(tried).toMatchObject({ status: 0, stdout: expect.stringMatching(/all 40 cases|40 of 40/i) });
+});
+
 test("the README's agent asks one question and makes all four files", () => {
   const here = rig();
   here.write("workspace/worker.py", blockAfter("## Put your own agent in a seat", "python"));

@@ -36,13 +36,14 @@ export function find(repository: Repository): Found {
     .slice(0, SHOWN_LICENCES)
     .map(([name, own]) => `${own.length} ${name}`);
   const unclear = packages.filter(({ isDevelopment, licence }) => isDevelopment && demandOf(licence) > 1).length;
+  const development = unclear > 0 ? `; ${unclear} for development only have an unknown or demanding licence` : "";
   return {
     title: "Licences of the dependencies",
     looked_at:
       packages.length === 0
         ? `No dependency: ${LOCK} is missing or holds no packages.`
-        : `${counted(packages.length, "dependency")} in ${LOCK}: ${summary.join(", ")}.`,
-    notes: unclear > 0 ? [`${unclear} for development only have an unknown or demanding licence.`] : [],
+        : `${counted(packages.length, "dependency")} in ${LOCK}: ${summary.join(", ")}${development}.`,
+    notes: [],
     items: packages.flatMap(({ key, name, licence, isDevelopment }): Item[] => {
       const { severity, says = "" } = DEMANDS[demandOf(licence)] ?? {};
       if (isDevelopment || severity === undefined) return [];

@@ -17,7 +17,7 @@ const HEADER_CHARACTERS = 500;
 
 const TEST_FOLDER = /(?:^|\/)(?:tests?|__tests__|specs?|e2e|testing|test-d|src\/test)\//i;
 const TEST_NAME =
-  /(?:[._-](?:test|spec|e2e|bench)s?\.[A-Za-z]+$)|(?:^test_[^/]*\.py$)|(?:_(?:test|spec)\.[a-z]+$)|(?:(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$)/;
+  /(?:^(?:tests?|specs?)\.[a-z]+$)|(?:[._-](?:test|spec|e2e|bench)s?\.[A-Za-z]+$)|(?:^test_[^/]*\.py$)|(?:_(?:test|spec)\.[a-z]+$)|(?:(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$)/;
 
 /** Whether a file is code, by its extension. */
 export function isSource(path: string): boolean {

@@ -128,7 +128,10 @@ function namesIn(file: string, line: string, isTest: boolean): string[] {
 
 /** A path without the parts that an import may leave out: the extension and `index`. */
 function stem(path: string): string {
-  return (isSource(path) ? path.slice(0, -extname(path).length) : path).replace(/\/(?:index|__init__)$/, "");
+  return (isSource(path) ? path.slice(0, -extname(path).length) : path).replace(
+    /(?:^|\/)(?:index|__init__)$|^\.\/?$/,
+    "",
+  );
 }
 
 /** A claim is false if a test uses the file. */
