@@ -125,3 +125,8 @@ export function isEmbedded(role: Pick<Role, "cli_command">): boolean {
 function keepsConversations(role: Role): boolean {
   return role.backend === "acp" || role.backend === "model" || (dialectOf(role) ?? "envelope") !== "envelope";
 }
+
+/** A flag of the user's own by which a program asks for nothing and sandboxes nothing. */
+export function flagThatFrees({ cli_command = [] }: Role): string | undefined {
+  return cli_command.slice(1).find((word) => /danger|bypass|yolo/i.test(word));
+}

@@ -83,7 +83,10 @@ describe("a permission that claude asks for", () => {
     const { args, env } = asking(here, "ask npm publish", { notify: { command: ["sh", program], on: ["question"] } });
     const stopped = await typed(here, args, env);
     expect(stopped.code).toBe(4);
+    expect(stopped.stderr).toContain("worker changes files here without asking; it stops and asks you for every other");
+    expect(stopped.stderr).toContain("Nobody is here to answer");
     const session_id = await onlySession(here);
+    expect((await typed(here, ["plan", session_id])).stdout).toContain("worker changes files here without asking");
     const command = `bosun answer ${session_id} ${await openPermission(here)} allow`;
     expect(stopped.stdout).toContain(command);
     const told = JSON.parse(readFileSync(join(here.workspace, "told"), "utf8")) as { message: string; next: string[] };

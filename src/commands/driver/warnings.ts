@@ -4,12 +4,13 @@ import { gitIn } from "../../lib/git.ts";
 import { permissionsOf, type Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { StoreReader } from "../../store/store.ts";
-import { safeLine } from "../../ui/display.ts";
+import { safeLine, wrapped } from "../../ui/display.ts";
 import { counted } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { confirmHere, type Declined } from "../interaction/confirm.ts";
 import { changeableWords } from "../lookup/changeable-programs.ts";
 import { runningSessions } from "../lookup/resolve.ts";
+import { mayStop, unaskedWords } from "../lookup/unasked.ts";
 import type { RunOptions } from "../options/run-options.ts";
 
 /** Maximum number of files that are named. */
@@ -26,10 +27,19 @@ export async function warnBefore(
   { ask, approve_plans }: RunOptions,
 ): Promise<Declined | undefined> {
   if (roles.every((role) => permissionsOf(role).write === "none")) return undefined;
-  const declined = await warnOfOthers(context, reader, workspace, ask && !approve_plans);
-  if (declined === undefined) await warnOfWorkspace(context, workspace, roles);
+  const { err } = context.terminal;
+  const declined =
+    (await warnOfOthers(context, reader, workspace, ask && !approve_plans)) ??
+    (await warnOfWorkspace(context, workspace, roles, ask && !approve_plans));
+  const unasked = declined === undefined ? unaskedWords(roles, workspace) : [];
+  const nobody = !ask && roles.some(mayStop) ? [NOBODY] : [];
+  for (const line of unasked.length === 0 ? [] : [...unasked, ...nobody])
+    for (const part of wrapped(safeLine(line), err.width, 0)) err.line(part);
   return declined;
 }
+
+const NOBODY =
+  "Nobody is here to answer: what is asked for waits, and the session stops once nothing else can go on. `bosun init` and allowed_commands allow commands for the whole project.";
 
 /**
  * Warns that other sessions of this home work in the workspace of a new one. With `ask`, asks the person at this terminal whether to begin;
@@ -48,27 +58,40 @@ async function warnOfOthers(
   const names = others.map(({ session_id }) => session_id).join(", ");
   const work = others.length === 1 ? "works" : "work";
   err.line(err.style("yellow", `${names} also ${work} in this folder: agents may overwrite each other's changes.`));
-  const declined = ask ? await confirmHere(context, "Begin all the same?", "yes") : undefined;
-  if (declined !== undefined) err.line("Nothing was begun.");
-  return declined;
+  return ask ? beginAllTheSame(context) : undefined;
 }
 
-/** Warns of what agents may change in the workspace of a new session: programs of other roles, and uncommitted files. The embedded crew only runs its plan. */
+/**
+ * Warns of what agents may change in the workspace of a new session: programs of other roles, and uncommitted files. The embedded crew only runs its plan.
+ * With `ask` a person says whether to begin with uncommitted files, before a dashboard hides them; returns the exit code if they decline.
+ */
 async function warnOfWorkspace(
-  { terminal: { err }, environment }: CommandContext,
+  context: CommandContext,
   workspace: string,
   roles: readonly Role[],
-): Promise<void> {
+  ask: boolean,
+): Promise<Declined | undefined> {
+  const {
+    terminal: { err },
+    environment,
+  } = context;
   for (const what of changeableWords(roles, workspace, environment.PATH)) err.line(err.style("yellow", safeLine(what)));
   const files = roles.every(isEmbedded) ? [] : await uncommittedFiles(workspace, environment);
-  if (files.length === 0) return;
+  if (files.length === 0) return undefined;
   const more = files.length > NAMED ? ` and ${files.length - NAMED} more` : "";
   const names = files.slice(0, NAMED).map((file) => safeLine(file));
   const what = `Git has uncommitted changes here in ${counted(files.length, "file")}: ${names.join(", ")}${more}.`;
   err.line(err.style("yellow", what));
-  err.line(
-    "Agents work in this folder and may change these files, too. Commit or stash them first (git stash -u), or name a clone with --cwd.",
-  );
+  const advice =
+    "Agents work in this folder and may change these files, too. Commit or stash them first (git stash -u), or name a clone with --cwd.";
+  for (const line of wrapped(advice, err.width, 0)) err.line(line);
+  return ask ? beginAllTheSame(context) : undefined;
+}
+
+async function beginAllTheSame(context: CommandContext): Promise<Declined | undefined> {
+  const declined = await confirmHere(context, "Begin all the same?", "yes");
+  if (declined !== undefined) context.terminal.err.line("Nothing was begun.");
+  return declined;
 }
 
 /** The files with uncommitted changes below a folder; none without a repository, or without git. */

@@ -3,6 +3,7 @@ import {
   type CompleteRole,
   completeRole,
   dialectOf,
+  flagThatFrees,
   tellsNoCost,
   unenforcedPermission,
   variablesOf,
@@ -174,9 +175,4 @@ function isolationOf(role: Role): string {
   if (dialect === "codex") return `codex runs commands in a sandbox of its own, by the role's permissions${around}`;
   const rules = dialect === undefined ? "the permissions that it asks for" : `the permission rules of ${dialect}`;
   return `no sandbox of its program, only ${rules}; what they allow has all your rights${around}`;
-}
-
-/** A flag of the user's own by which a program asks for nothing and sandboxes nothing. */
-function flagThatFrees({ cli_command = [] }: Role): string | undefined {
-  return cli_command.slice(1).find((word) => /danger|bypass|yolo/i.test(word));
 }

@@ -14,6 +14,7 @@ import { safeQuoted } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { changeableWords } from "./changeable-programs.ts";
+import { unaskedWords } from "./unasked.ts";
 import { newCommands, sessionValue, ticketValue, waitingRevision } from "./schedule-state.ts";
 import { openedWith, recordAt } from "./state.ts";
 
@@ -42,10 +43,11 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
     return what === undefined ? [] : [`${role.role_id}: ${what}`];
   });
   const unheld = [...beyond, ...changeableWords(roles, config?.workspace ?? "", undefined)];
+  const unasked = unaskedWords(roles, config?.workspace ?? "");
   const { review } = session.settings;
   const changed = tasks.filter(({ task_id }) => revision?.changed.includes(task_id));
   const commands = revision === undefined ? {} : { new_commands: newCommands(reader, session_id, changed) };
-  const shown = { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld };
+  const shown = { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld, unasked };
   return { ...shown, ...changes, ...commands };
 }
 
