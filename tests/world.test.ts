@@ -8,6 +8,7 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   // What a model writes into the workspace.
   "agents/model/workspace-tools.ts": ["mkdir", "writeFile"],
   "commands/init.ts": ["appendFileSync", "mkdirSync", "writeFileSync"],
+  "config/allow-always.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
   "config/agent-files.ts": ["mkdirSync", "writeFileSync"],
   "commands/report.ts": ["appendFileSync", "openSync"],

@@ -7,7 +7,7 @@ import { readProject, readUser } from "../config/configuration.ts";
 import { findProjectConfiguration } from "../config/found.ts";
 import { MCP_ENTRY, MCP_FILE, rolesFile, settingsFile } from "../config/new-project.ts";
 import { projectCommands } from "../config/project-commands.ts";
-import { rememberTrust } from "../config/trust.ts";
+import { trustWritten } from "../config/trust.ts";
 import { gitIn } from "../lib/git.ts";
 import { gitDirectories, repositoryRoot } from "../lib/git-directories.ts";
 import { ok } from "../lib/result.ts";
@@ -15,8 +15,8 @@ import { shellWord } from "../lib/shell-word.ts";
 import { isPlainCommand } from "../protocol/allowed-commands.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
-import { type Choice, promptChoice } from "../ui/choices.ts";
-import { safeLine, wrapped } from "../ui/display.ts";
+import { promptChoice } from "../ui/choices.ts";
+import { safeLine } from "../ui/display.ts";
 import { promptLine } from "../ui/prompt.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
@@ -88,15 +88,18 @@ async function init(context: CommandContext, _words: readonly string[], options:
     out.line("         No agent program is on the PATH; `bosun doctor` says what to install.");
   if (root === undefined)
     out.line("git      This folder is in no git repository: what agents change cannot be undone.");
-  showCommands(context, proposed);
   const asks = names.length > 0 && options.yes !== true && terminal.hasPerson;
+  if (!asks) showCommands(context, proposed);
   const wish = asks ? await wishOf(context, names, proposed, root) : ({ commands: proposed, then: "leave" } as const);
   if (typeof wish === "number") return ok(wish);
   const written = write(missingWith(wish.commands));
   if (!written.ok) return written;
   for (const file of written.value) out.line(`written  ${safeLine(relative(directory, file))}`);
   if (options.mcp === true && !written.value.includes(entry)) out.line(`         Add to .mcp.json: ${MCP_ENTRY}`);
-  const isTrusted = asks || options.yes === true ? trust(context, base, filesWith(wish.commands)) : ok(false);
+  const own = new Map(
+    filesWith(wish.commands).flatMap(({ path, content }) => (path === entry ? [] : [[path, content]])),
+  );
+  const isTrusted = asks || options.yes === true ? trustWritten(environment, base, own) : ok(false);
   if (!isTrusted.ok) return isTrusted;
   if (isTrusted.value) out.line("trusted  until one of its files changes");
   if (root !== undefined) await tellGit(context, root, written.value, wish.then);
@@ -109,11 +112,14 @@ function existing(file: string): string | undefined {
   return lstatSync(file, { throwIfNoEntry: false }) && file;
 }
 
-function showCommands({ terminal: { out } }: CommandContext, commands: readonly string[]): void {
-  if (commands.length === 0) return;
-  const [first = "", ...more] = wrapped(`${commands.join(", ")}: workers may run these without asking`, out.width, 9);
-  for (const line of [`commands ${first.trimStart()}`, ...more]) out.line(line);
-}
+/** What may follow the files; outside of a repository only the last three. */
+const CHOICES = [
+  { key: "commit", label: "Yes, and commit them" },
+  { key: "ignore", label: "Yes, and have git ignore .bosun here" },
+  { key: "leave", label: "Yes, and leave git as it is" },
+  { key: "commands", label: "Choose first which commands workers may run without asking" },
+  { key: "no", label: "No" },
+] as const;
 
 /** Asks what to write, and what git does with it; the exit code if the person declines. */
 async function wishOf(
@@ -123,50 +129,28 @@ async function wishOf(
   root: string | undefined,
 ): Promise<Wish | Declined> {
   const { terminal } = context;
-  const list = names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-  const choices: Choice<Wish["then"] | "commands" | "no">[] = [
-    ...(root === undefined
-      ? [{ key: "leave", label: "Yes" } as const]
-      : [
-          { key: "commit", label: "Yes, and commit them" } as const,
-          { key: "ignore", label: "Yes, and have git ignore .bosun here" } as const,
-          { key: "leave", label: "Yes, and leave git alone" } as const,
-        ]),
-    { key: "commands", label: "Choose first which commands workers may run without asking" },
-    { key: "no", label: "No" },
-  ];
+  const heading = `Write ${names.join(" and ")}, and trust them?`;
+  const label = "Commands, with commas between them (Enter: none)\n> ";
   let commands = proposed;
   for (;;) {
-    const heading = `Write ${list}, and trust them?`;
+    showCommands(context, commands);
+    const choices = root === undefined ? CHOICES.slice(2) : CHOICES;
     const then = await askHere(context, (signal) => promptChoice(terminal, heading, choices, signal));
     if (typeof then === "number") return then;
     if (then === undefined || then === "no") return EXIT_FAILED;
     if (then !== "commands") return { commands, then };
-    const label = "Commands, with commas between them (Enter: none)\n> ";
     const typed = await askHere(context, (signal) => promptLine(terminal, label, signal));
     if (typeof typed === "number") return typed;
     if (typed.kind === "left") continue;
     const words = typed.text.split(",").flatMap((word) => word.trim() || []);
     const wrong = words.find((word) => !isPlainCommand(word));
-    if (wrong !== undefined) terminal.err.line(`  ${safeLine(JSON.stringify(wrong))} is no single command.`);
-    else commands = words;
-    showCommands(context, commands);
+    if (wrong === undefined) commands = words;
+    else terminal.err.line(`  ${safeLine(JSON.stringify(wrong))} is no single command.`);
   }
 }
 
-/** Trusts what was just written. False if anything else is there, which nobody has looked at. */
-function trust({ environment }: CommandContext, base: string, files: readonly NewFile[]): Fallible<boolean> {
-  const found = findProjectConfiguration(base);
-  const now = found.ok ? found.value && readProject(found.value) : found;
-  if (now === undefined || !now.ok) return now ?? ok(false);
-  const { settings, roles, crews, prompts } = now.value;
-  const isAsWritten = [settings, roles].every(
-    (file) =>
-      file && files.some(({ path, content }) => path === file.path && content === String(Buffer.from(file.bytes))),
-  );
-  if (!isAsWritten || crews.length + prompts.length > 0) return ok(false);
-  const remembered = rememberTrust(environment, now.value);
-  return remembered.ok ? ok(true) : remembered;
+function showCommands({ terminal: { out } }: CommandContext, commands: readonly string[]): void {
+  if (commands.length > 0) out.line(`commands ${commands.join(", ")}: workers may run these without asking`);
 }
 
 /** Commits the files, or has git ignore the folder in this clone. */

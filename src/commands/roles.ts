@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { builtInPrompts } from "../agents/prompts/prompts.ts";
 import type { Environment } from "../config/found.ts";
-import { completeRole, dialectOf } from "../config/role-defaults.ts";
+import { dialectOf } from "../config/role-defaults.ts";
 import { STANDARD_ROLES, standardRoles } from "../config/roles.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { ok } from "../lib/result.ts";
@@ -50,11 +50,7 @@ async function showRoles(context: CommandContext, _words: readonly string[], opt
   if (!settings.ok) return settings;
   const { out } = context.terminal;
   const sandboxed = await Promise.all(
-    roles.value.map(async (role) => ({
-      ...role,
-      sandbox: await sandboxOf(role, context.environment.PATH),
-      permissions: completeRole(role, settings.value.values, context.environment).permissions,
-    })),
+    roles.value.map(async (role) => ({ ...role, sandbox: await sandboxOf(role, context.environment.PATH) })),
   );
   const standard = await standardRoles();
   if (!standard.ok) return standard;

@@ -9,7 +9,7 @@ import { fails, type Fallible } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
 import { type Configuration, readProject } from "./configuration.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
-import type { Environment } from "./found.ts";
+import { type Environment, findProjectConfiguration } from "./found.ts";
 import { stateFolder } from "./home.ts";
 
 /** One dangerous effect of a configuration: its position and a description, both safe to print. */
@@ -157,6 +157,27 @@ export function rememberTrust(environment: Environment, { found, content }: Conf
     const what = `${file} cannot be written (${code}), so the trust would be forgotten.`;
     return fails("environment", what, { hint });
   }
+}
+
+/** Trusts the project's configuration if it holds just these texts, by their paths: what was written here. False if there is anything else. */
+export function trustWritten(
+  environment: Environment,
+  directory: string,
+  written: ReadonlyMap<string, string>,
+): Fallible<boolean> {
+  const found = findProjectConfiguration(directory);
+  const now = found.ok ? found.value && readProject(found.value) : found;
+  if (!now?.ok) return now ?? ok(false);
+  const files = filesOf(now.value);
+  if (files.size !== written.size || [...files].some(([path, text]) => written.get(path) !== text)) return ok(false);
+  const remembered = rememberTrust(environment, now.value);
+  return remembered.ok ? ok(true) : remembered;
+}
+
+/** The texts of a configuration by their paths. */
+export function filesOf({ settings, roles, crews, prompts }: Configuration): Map<string, string> {
+  const files = [settings, roles, ...crews, ...prompts].filter((file) => file !== undefined);
+  return new Map(files.map(({ path, bytes }) => [path, Buffer.from(bytes).toString()]));
 }
 
 function fileOf(environment: Environment): string {

@@ -73,7 +73,7 @@ export type LedgerAsk = Omit<Ask, "do">;
 export interface LedgerGrant extends AskedPermission {
   readonly subject?: string;
   readonly granted?: boolean;
-  readonly scope?: "once" | "ticket" | "session";
+  readonly scope?: "once" | "ticket" | "session" | "prefix";
 }
 
 /** Executable criteria that are running. */

@@ -241,6 +241,8 @@ export interface AskedPermission {
   readonly role_id: string;
   /** Digest of the action and its details. */
   readonly digest: string;
+  /** What commands like this one begin with; none for other actions. */
+  readonly prefix?: string;
 }
 
 /**

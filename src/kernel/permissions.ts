@@ -106,15 +106,15 @@ export function withdrawPermissions(ledger: Ledger, changes: Change[]): void {
   }
 }
 
-const NARROWEST_FIRST = ["once", "ticket", "session"];
+const NARROWEST_FIRST = ["once", "ticket", "session", "prefix"];
 
 /**
- * Returns the decision that covers a request: on the same action of the same role, for this turn, its ticket or the session. The narrowest one
- * counts, then a rejection, then the first id. The order in the ledger never counts, because a resume changes it.
+ * Returns the decision that covers a request: on the same action of the same role, for this turn, its ticket or the session, or on commands with the
+ * same prefix. The narrowest one counts, then a rejection, then the first id. The order in the ledger never counts, because a resume changes it.
  */
 function decisionOn(
   { grants }: Ledger,
-  { role_id, digest, turn_id }: AskedPermission,
+  { role_id, digest, turn_id, prefix }: AskedPermission,
   subject: string | undefined,
 ): [decided_with: string, LedgerGrant] | undefined {
   return [...grants]
@@ -122,8 +122,9 @@ function decisionOn(
       ([, grant]) =>
         !isUndecided(grant) &&
         grant.role_id === role_id &&
-        grant.digest === digest &&
-        (grant.scope === "session" ||
+        (grant.scope === "prefix" ? prefix !== undefined && grant.prefix === prefix : grant.digest === digest) &&
+        (grant.scope === "prefix" ||
+          grant.scope === "session" ||
           (grant.scope === "ticket" ? grant.subject === subject : grant.turn_id === turn_id)),
     )
     .toSorted(
@@ -141,8 +142,8 @@ function isUndecided(grant: LedgerGrant | undefined): boolean {
 }
 
 function askedIn({ payload, turn }: FactOf<"approval_request">): AskedPermission {
-  const { role_id = "", digest = "" } = (payload.about ?? {}) as Partial<AskedPermission>;
-  return { turn_id: turn?.turn_id ?? "", role_id, digest };
+  const { role_id = "", digest = "", prefix } = (payload.about ?? {}) as Partial<AskedPermission>;
+  return { turn_id: turn?.turn_id ?? "", role_id, digest, ...defined({ prefix }) };
 }
 
 /** Whether the acceptance criteria contain the command, so that Bosun runs it too. */

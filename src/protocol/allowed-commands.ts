@@ -23,16 +23,18 @@ export function isPlainCommand(text: string): boolean {
 /** A word of a command that names what is done, not on what: no option, path, value or quoted text. */
 const NAME = /^[a-z][\w:-]*$/i;
 
+/** Programs that run whatever their arguments say. */
+const RUNNERS =
+  /^(?:(?:ba|da|fi|k|z)?sh|env|sudo|doas|time|timeout|nice|nohup|xargs|exec|eval|command|node|deno|python\d*|perl|ruby|npx|bunx|uvx)$/;
+
 /**
- * What stands for commands like this one when it is allowed with more arguments: the program with its subcommand, `npm test`, with what is run for `run`;
- * else the whole command, since `node *` would be anything. Undefined for what is no single command.
+ * What commands like this one begin with: the program and its subcommand, `npm test`, for `run` with what is run. Undefined where the first words do not say
+ * what is done, as in `rm -rf build`, and for what is no single command.
  */
 export function prefixOf(command: string): string | undefined {
-  const wanted = command.trim();
-  if (!isPlainCommand(wanted)) return undefined;
-  const words = wanted.split(" ");
+  const words = command.trim().split(" ");
   const count = words[1] === "run" ? 3 : 2;
-  return words.length >= count && words.slice(0, count).every((word) => NAME.test(word))
-    ? words.slice(0, count).join(" ")
-    : wanted;
+  const first = words.slice(0, count);
+  const isClear = isPlainCommand(command.trim()) && first.length === count;
+  return isClear && first.every((word) => NAME.test(word) && !RUNNERS.test(word)) ? first.join(" ") : undefined;
 }

@@ -1,3 +1,4 @@
+import type { Choice } from "./choices.ts";
 import { safeLine, visibleText } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { counted, localize } from "./words.ts";
@@ -24,6 +25,8 @@ export interface OpenPermission {
   readonly details?: string | undefined;
   /** The program's reason. */
   readonly why?: string | undefined;
+  /** What commands like this one begin with; none for other actions. */
+  readonly prefix?: string | undefined;
 }
 
 /** The decisions on a permission, as typed. */
@@ -31,14 +34,18 @@ export const PERMISSION_CHOICES = [
   { key: "allow", label: "Allow it once" },
   { key: "allow-ticket", label: "Allow it for this ticket" },
   { key: "allow-session", label: "Allow it for the session" },
+  { key: "allow-prefix", label: "Allow it for the session, also with other arguments" },
   { key: "deny", label: "Deny it" },
 ] as const;
 
 export type PermissionChoice = (typeof PERMISSION_CHOICES)[number]["key"];
 
-/** The possible decisions on a permission: without a ticket, none is for the ticket. */
-export function permissionChoices({ ticket_id }: OpenPermission): (typeof PERMISSION_CHOICES)[number][] {
-  return PERMISSION_CHOICES.filter(({ key }) => key !== "allow-ticket" || ticket_id !== undefined);
+/** The possible decisions on a permission: without a ticket, none is for the ticket, and without a prefix none for that. */
+export function permissionChoices({ ticket_id, prefix }: OpenPermission): Choice<PermissionChoice>[] {
+  return PERMISSION_CHOICES.filter(
+    ({ key }) =>
+      (key !== "allow-ticket" || ticket_id !== undefined) && (key !== "allow-prefix" || prefix !== undefined),
+  ).map(({ key, label }) => ({ key, label: key === "allow-prefix" ? `${label}: ${safeLine(prefix ?? "")} …` : label }));
 }
 
 /** What a program wants to do, and for which ticket. */

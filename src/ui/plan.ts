@@ -16,10 +16,8 @@ export interface ShownPlan extends Partial<RevisedTasks> {
   readonly checks: readonly Criterion[];
   /** The commands that a revised plan adds to tasks of the current one. */
   readonly new_commands?: readonly string[];
-  /** What roles can do against their permissions, because nothing enforces these. */
+  /** What roles can do without asking, also against their permissions where nothing enforces these. */
   readonly unheld?: readonly string[];
-  /** What workers may do without asking, and what they stop for. */
-  readonly unasked?: readonly string[];
 }
 
 /** The ids of the tasks that a revised plan adds, changes and removes. */
@@ -34,17 +32,7 @@ export interface RevisedTasks {
  * revised plan, only the new and the changed tasks are written out.
  */
 export function planLines(plan: ShownPlan, output: Output): string[] {
-  const {
-    summary,
-    tasks,
-    checks,
-    unheld = [],
-    unasked = [],
-    added,
-    changed = [],
-    left_out = [],
-    new_commands = [],
-  } = plan;
+  const { summary, tasks, checks, unheld = [], added, changed = [], left_out = [], new_commands = [] } = plan;
   const { width } = output;
   const isRevised = added !== undefined;
   const news = new Set([...(added ?? []), ...changed]);
@@ -62,8 +50,7 @@ export function planLines(plan: ShownPlan, output: Output): string[] {
     ...shown.flatMap((task) => ["", ...taskLines(task, plan, output)]),
     ...(checks.length === 0 ? [] : ["", output.style("bold", "Checks of every task, from the configuration")]),
     ...checks.flatMap((check) => criterionLines(check, output)),
-    ...(unheld.length + unasked.length === 0 ? [] : [""]),
-    ...unasked.flatMap((one) => wrapped(one, width, 0)),
+    ...(unheld.length === 0 ? [] : [""]),
     ...unheld.flatMap((one) => wrapped(one, width, 0).map((line) => output.style("yellow", line))),
   ];
 }

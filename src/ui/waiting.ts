@@ -63,7 +63,7 @@ export function waitingIn(
       return [{ kind, ask_id, ticket_id: subject ?? "", ...reported, ...failed }];
     }
     case "permission": {
-      const { role_id, action, details, why } = objectOf(payload.about);
+      const { role_id, action, details, why, prefix } = objectOf(payload.about);
       return [
         {
           kind,
@@ -73,6 +73,7 @@ export function waitingIn(
           action: wordsOf(action),
           details: details === undefined ? undefined : wordsOf(details),
           why: why === undefined ? undefined : wordsOf(why),
+          prefix: prefix === undefined ? undefined : wordsOf(prefix),
         },
       ];
     }

@@ -31,7 +31,12 @@ function heard(here: Rig): string[] {
 interface Stored {
   readonly source: string;
   readonly payload_type: string;
-  readonly payload: { readonly ask_id?: string; readonly notes?: string; readonly code?: string };
+  readonly payload: {
+    readonly ask_id?: string;
+    readonly notes?: string;
+    readonly code?: string;
+    readonly issues?: string[];
+  };
 }
 
 async function records(here: Rig, session_id: string, type: string): Promise<Stored[]> {
@@ -110,6 +115,37 @@ describe("a permission that claude asks for", () => {
     expect(heard(here)).toEqual([expect.stringMatching(/^npm publish: deny, .*Not today\./)]);
     expect(await records(here, session_id, "turn_failed")).toMatchObject([{ payload: { code: "timeout" } }]);
     expect((await typed(here, ["inbox"])).stdout).not.toContain(ask_id);
+  });
+
+  it("is always allowed in the project at a terminal, in a file that is shown before and stays trusted", async () => {
+    const here = rig();
+    const { args, env } = asking(here, "ask npm run e2e -- a, ask npm run e2e -- b, ask npm run e2e; reboot");
+    expect((await typed(here, ["init", "--yes", "--crew", "claude"], env)).code).toBe(0);
+    const settings = join(here.workspace, ".bosun", "scheduler_config.yaml");
+    const pane = open(here, args, env);
+    await pane.asks("wants to run: npm run e2e -- a");
+    expect(pane.screen()).toContain('adds "npm run e2e" to allowed_commands in .bosun/');
+    pane.type("5", "Enter");
+    // Of what goes on in a shell the prefix says nothing.
+    await pane.asks("wants to run: npm run e2e; reboot");
+    expect(readFileSync(settings, "utf8")).toMatch(/allowed_commands: *\n? *(?:- |\[ ?)"?npm run e2e"?/);
+    expect(pane.screen()).not.toContain('Always allow it in this project: adds "npm run e2e;');
+    pane.type("4", "Enter");
+    await pane.asks("Accept the result?");
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(heard(here)).toMatchObject([
+      "npm run e2e -- a: allow",
+      "npm run e2e -- b: allow",
+      expect.stringMatching(/^npm run e2e; reboot: deny/),
+    ]);
+    expect(readFileSync(settings, "utf8")).toContain("# max_workers: 4");
+    expect((await typed(here, ["roles"], env)).code).toBe(0);
+    const session_id = await onlySession(here);
+    expect(await records(here, session_id, "report")).toMatchObject([
+      { payload: { issues: [expect.stringMatching(/^Denied: run: npm run e2e; reboot/)] } },
+    ]);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
   it("is withdrawn when the program exits while it waits", async () => {

@@ -18,6 +18,21 @@ function decided(grants: readonly (readonly [string, Partial<LedgerGrant>])[]): 
   return onPermissionAsked(ledger, ASKED).envelopes.map(({ payload }) => [payload["decision"], payload["notes"]]);
 }
 
+describe("a decision on commands with the same prefix", () => {
+  const about = (prefix?: string) => ({ role_id: "hand", digest: "other", ...(prefix && { prefix }) });
+  const asked = (prefix?: string, role_id = "hand") =>
+    ({ ...ASKED, payload: { ...ASKED.payload, about: { ...about(prefix), role_id } } }) as typeof ASKED;
+  it("covers another command with it, and nothing else", () => {
+    const ledger = emptyLedger();
+    const grant = { turn_id: "t1", role_id: "hand", digest: "d", granted: true } as const;
+    ledger.grants.set("p3", { ...grant, scope: "prefix", prefix: "npm test" });
+    ledger.grants.set("p4", { ...grant, scope: "prefix" });
+    const isDecided = (fact: typeof ASKED) => onPermissionAsked(ledger, fact).envelopes.length > 0;
+    expect(isDecided(asked("npm test"))).toBe(true);
+    expect([asked("npm publish"), asked(), asked("npm test", "foot")].map(isDecided)).toEqual([false, false, false]);
+  });
+});
+
 describe("a request that several earlier decisions cover", () => {
   it.each([
     [

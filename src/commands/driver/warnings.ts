@@ -16,9 +16,12 @@ import type { RunOptions } from "../options/run-options.ts";
 /** Maximum number of files that are named. */
 const NAMED = 5;
 
+const NOBODY =
+  "Nobody is here to answer: what is asked for waits, and the session stops once nothing else can go on. `bosun init` and allowed_commands allow commands for the whole project.";
+
 /**
- * Warns of what the agents of a new session may change in its workspace, if any of them writes. Asks the person at this terminal whether to
- * begin beside other sessions; returns the exit code if they decline.
+ * Says what the agents of a new session may do without asking, and warns of what they may change in its workspace, if any of them writes. Asks the person
+ * at this terminal, before a dashboard hides it, whether to begin beside other sessions or with uncommitted files; returns the exit code if they decline.
  */
 export async function warnBefore(
   context: CommandContext,
@@ -28,56 +31,40 @@ export async function warnBefore(
 ): Promise<Declined | undefined> {
   if (roles.every((role) => permissionsOf(role).write === "none")) return undefined;
   const { err } = context.terminal;
-  const declined =
-    (await warnOfOthers(context, reader, workspace, ask && !approve_plans)) ??
-    (await warnOfWorkspace(context, workspace, roles, ask && !approve_plans));
-  const unasked = declined === undefined ? unaskedWords(roles, workspace) : [];
-  const nobody = !ask && roles.some(mayStop) ? [NOBODY] : [];
-  for (const line of unasked.length === 0 ? [] : [...unasked, ...nobody])
-    for (const part of wrapped(safeLine(line), err.width, 0)) err.line(part);
+  const unasked = unaskedWords(roles, workspace);
+  const nobody = unasked.length > 0 && !ask && roles.some(mayStop) ? [NOBODY] : [];
+  for (const line of [...unasked, ...nobody].flatMap((one) => wrapped(safeLine(one), err.width, 0))) err.line(line);
+  const isShared = warnOfOthers(context, reader, workspace);
+  const isDirty = await warnOfWorkspace(context, workspace, roles);
+  if (!(isShared || isDirty) || !ask || approve_plans) return undefined;
+  const declined = await confirmHere(context, "Begin all the same?", "yes");
+  if (declined !== undefined) err.line("Nothing was begun.");
   return declined;
 }
 
-const NOBODY =
-  "Nobody is here to answer: what is asked for waits, and the session stops once nothing else can go on. `bosun init` and allowed_commands allow commands for the whole project.";
-
-/**
- * Warns that other sessions of this home work in the workspace of a new one. With `ask`, asks the person at this terminal whether to begin;
- * returns the exit code if they decline.
- */
-async function warnOfOthers(
-  context: CommandContext,
-  reader: StoreReader,
-  workspace: string,
-  ask: boolean,
-): Promise<Declined | undefined> {
+/** Warns that other sessions of this home work in the workspace of a new one; false if none does. */
+function warnOfOthers({ terminal: { err } }: CommandContext, reader: StoreReader, workspace: string): boolean {
   const here = realPath(workspace);
   const others = runningSessions(reader).filter((row) => realPath(row.workspace) === here);
-  if (others.length === 0) return undefined;
-  const { err } = context.terminal;
+  if (others.length === 0) return false;
   const names = others.map(({ session_id }) => session_id).join(", ");
   const work = others.length === 1 ? "works" : "work";
   err.line(err.style("yellow", `${names} also ${work} in this folder: agents may overwrite each other's changes.`));
-  return ask ? beginAllTheSame(context) : undefined;
+  return true;
 }
 
 /**
  * Warns of what agents may change in the workspace of a new session: programs of other roles, and uncommitted files. The embedded crew only runs its plan.
- * With `ask` a person says whether to begin with uncommitted files, before a dashboard hides them; returns the exit code if they decline.
+ * False without uncommitted files.
  */
 async function warnOfWorkspace(
-  context: CommandContext,
+  { terminal: { err }, environment }: CommandContext,
   workspace: string,
   roles: readonly Role[],
-  ask: boolean,
-): Promise<Declined | undefined> {
-  const {
-    terminal: { err },
-    environment,
-  } = context;
+): Promise<boolean> {
   for (const what of changeableWords(roles, workspace, environment.PATH)) err.line(err.style("yellow", safeLine(what)));
   const files = roles.every(isEmbedded) ? [] : await uncommittedFiles(workspace, environment);
-  if (files.length === 0) return undefined;
+  if (files.length === 0) return false;
   const more = files.length > NAMED ? ` and ${files.length - NAMED} more` : "";
   const names = files.slice(0, NAMED).map((file) => safeLine(file));
   const what = `Git has uncommitted changes here in ${counted(files.length, "file")}: ${names.join(", ")}${more}.`;
@@ -85,13 +72,7 @@ async function warnOfWorkspace(
   const advice =
     "Agents work in this folder and may change these files, too. Commit or stash them first (git stash -u), or name a clone with --cwd.";
   for (const line of wrapped(advice, err.width, 0)) err.line(line);
-  return ask ? beginAllTheSame(context) : undefined;
-}
-
-async function beginAllTheSame(context: CommandContext): Promise<Declined | undefined> {
-  const declined = await confirmHere(context, "Begin all the same?", "yes");
-  if (declined !== undefined) context.terminal.err.line("Nothing was begun.");
-  return declined;
+  return true;
 }
 
 /** The files with uncommitted changes below a folder; none without a repository, or without git. */

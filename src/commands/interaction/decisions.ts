@@ -1,10 +1,12 @@
+import { allowAlways } from "../../config/allow-always.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { type Choice, promptChoice } from "../../ui/choices.ts";
-import { safeLine, safeText, wrappedLines } from "../../ui/display.ts";
+import { safeLine, safeText, wrapped, wrappedLines } from "../../ui/display.ts";
 import { ticketTable } from "../../ui/ending.ts";
 import {
   type OpenPermission,
+  type PermissionChoice,
   permissionChoices,
   permissionDetails,
   permissionSentence,
@@ -127,17 +129,27 @@ export async function promptReview(
 
 /** Asks the person at the terminal for a decision on a permission; undefined if they left. */
 export async function promptPermission(
-  terminal: Terminal,
+  { context: { terminal, environment }, store, session_id }: DecisionParts,
   permission: OpenPermission,
   signal: AbortSignal,
 ): Promise<PersonMessage | undefined> {
   const { err } = terminal;
+  const { prefix } = permission;
   err.line();
   for (const detail of permissionDetails(permission, err).slice(0, -1))
     for (const line of wrappedLines(detail, err.width, 2)) err.line(line);
   const heading = permissionSentence(permission);
-  const choice = await promptChoice(terminal, heading, permissionChoices(permission), signal);
-  return choice && permissionMessage(permission.ask_id, choice);
+  const choices: Choice<PermissionChoice | "always">[] = permissionChoices(permission);
+  const label = `Always allow it in this project: adds ${safeLine(JSON.stringify(prefix ?? ""))} to allowed_commands in .bosun/`;
+  if (prefix !== undefined) choices.splice(-1, 0, { key: "always", label });
+  const choice = await promptChoice(terminal, heading, choices, signal);
+  if (choice !== "always") return choice && permissionMessage(permission.ask_id, choice);
+  const row = store.session(session_id);
+  const written = row.ok ? allowAlways(environment, row.value.workspace, prefix ?? "") : row;
+  // What is not written counts for the session all the same.
+  const said = written.ok ? `Written: ${written.value}` : `${written.error.message} ${written.error.hint ?? ""}`;
+  for (const line of wrapped(safeLine(localize(err, said)), err.width, 2)) err.line(line);
+  return permissionMessage(permission.ask_id, "allow-prefix");
 }
 
 /** Asks for a decision, and for words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */

@@ -178,7 +178,7 @@ export class PromptAsker implements Asker {
       case "approval":
         return promptResult(this.#parts, waiting, signal);
       case "permission":
-        return promptPermission(this.#parts.context.terminal, waiting, signal);
+        return promptPermission(this.#parts, waiting, signal);
       case "review":
         return promptReview(this.#parts, waiting, signal);
     }

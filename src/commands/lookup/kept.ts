@@ -96,7 +96,7 @@ function saidTo(waiting: Waiting, { payload_type, payload }: Message): string | 
 /** A decision on a permission, as a person types it. */
 function permissionWord({ decision, scope }: JsonObject): string {
   if (decision !== "approved") return "deny";
-  return scope === "ticket" || scope === "session" ? `allow-${scope}` : "allow";
+  return scope === undefined || scope === "once" ? "allow" : `allow-${wordsOf(scope)}`;
 }
 
 function answerTo(question: OpenQuestion, { answers, status }: JsonObject): string | undefined {

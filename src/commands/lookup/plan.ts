@@ -42,12 +42,12 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
     const what = unenforcedPermission(role, role.sandbox ?? "none");
     return what === undefined ? [] : [`${role.role_id}: ${what}`];
   });
-  const unheld = [...beyond, ...changeableWords(roles, config?.workspace ?? "", undefined)];
-  const unasked = unaskedWords(roles, config?.workspace ?? "");
+  const { workspace = "" } = config ?? {};
+  const unheld = [...beyond, ...changeableWords(roles, workspace, undefined), ...unaskedWords(roles, workspace)];
   const { review } = session.settings;
   const changed = tasks.filter(({ task_id }) => revision?.changed.includes(task_id));
   const commands = revision === undefined ? {} : { new_commands: newCommands(reader, session_id, changed) };
-  const shown = { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld, unasked };
+  const shown = { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld };
   return { ...shown, ...changes, ...commands };
 }
 

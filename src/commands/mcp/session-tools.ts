@@ -59,7 +59,7 @@ export const SESSION_TOOLS: readonly McpTool[] = [
       session: SESSION,
       id: text("question_id of the question, or ask_id of the decision; may be left out if there is only one"),
       answer: text(
-        "To a question its answer, or the number of an option; on a plan, a result or work approved, changes_requested or rejected; on a permission allow, allow-ticket, allow-session or deny",
+        "To a question its answer, or the number of an option; on a plan, a result or work approved, changes_requested or rejected; on a permission allow, allow-ticket, allow-session, allow-prefix or deny",
       ),
       notes: text("What to change, or words for who made it"),
       resume: { type: "boolean", description: "Whether a session that has stopped goes on; true if left out" },

@@ -760,9 +760,9 @@ export type Approval = {
   readonly notes?: string;
   readonly plan?: Plan;
   /**
-   * How far a permission reaches; of a plan, session allows later check commands too.
+   * How far a permission reaches; prefix: the session, for every command with the same prefix; of a plan, session allows later check commands too.
    */
-  readonly scope?: "once" | "ticket" | "session";
+  readonly scope?: "once" | "ticket" | "session" | "prefix";
   /**
    * Names something that a person was asked.
    */
@@ -822,7 +822,7 @@ export type ApprovalRequest = {
    */
   readonly ticket_id?: string;
   /**
-   * The thing to approve; of a plan {plan, commands}, of a permission {role_id, action, details, why, digest, criterion}.
+   * The thing to approve; of a plan {plan, commands}, of a permission {role_id, action, details, why, digest, criterion, prefix}.
    */
   readonly about?: Json;
   readonly estimate?: JsonObject;

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { Permission, PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
 import type { TurnStamp } from "../../kernel/mode.ts";
 import { defined, type JsonObject } from "../../lib/json.ts";
+import { prefixOf } from "../../protocol/allowed-commands.ts";
 import { isCriterion } from "../../protocol/criteria.ts";
 import { cut } from "../../protocol/refusal.ts";
 import { about as recorded } from "../../protocol/recording.ts";
@@ -9,6 +10,9 @@ import { permissionsOf } from "../../protocol/roles.ts";
 import type { SessionContext } from "../context.ts";
 
 const ENDED: Permission = { granted: false, notes: "The turn has ended." };
+
+/** How the action of a command begins. */
+const RUN = "run: ";
 
 /** Maximum number of characters recorded: of what is decided, and of each line about it. */
 const MAX_DETAILS = 100_000;
@@ -18,12 +22,17 @@ const MAX_LINE = 2_000;
 const MAX_OPEN = 10;
 const MAX_ASKED = 200;
 
+/** Maximum number of denials that are added to a report. */
+const MAX_DENIED = 20;
+
 /** The permission requests of one run. */
 interface AskCounts {
   total: number;
   open: number;
   /** Whether a request was over these limits. */
   tooMany: boolean;
+  /** What was denied, each in a line with the words of who denied it. */
+  readonly denied: string[];
 }
 
 /** Permissions that programs of running turns wait for. */
@@ -37,7 +46,24 @@ export class Permissions {
   }
 
   /** Asks a person, as far as the role may. Resolves once that is decided or the turn ends. */
-  async ask(asked: PermissionRequest, { role, stamp, payload }: TurnRequest, signal: AbortSignal): Promise<Permission> {
+  async ask(asked: PermissionRequest, request: TurnRequest, signal: AbortSignal): Promise<Permission> {
+    const permission = await this.#answered(asked, request, signal);
+    const { denied } = this.#countsOf(request.stamp);
+    if (!permission.granted && permission !== ENDED && denied.length < MAX_DENIED)
+      denied.push(cut(`Denied: ${asked.action} (${permission.notes ?? "without a word"})`.toWellFormed(), MAX_LINE));
+    return permission;
+  }
+
+  /** What was denied to a run's programs. */
+  deniedTo(stamp: TurnStamp): readonly string[] {
+    return this.#countsOf(stamp).denied;
+  }
+
+  async #answered(
+    asked: PermissionRequest,
+    { role, stamp, payload }: TurnRequest,
+    signal: AbortSignal,
+  ): Promise<Permission> {
     if (signal.aborted) return ENDED;
     const { role_id } = role;
     const counts = this.#countsOf(stamp);
@@ -68,6 +94,7 @@ export class Permissions {
       digest: digestOf(asked),
       // A request with details is for more than the command: it may leave a sandbox, for example.
       ...(details === "" && isCriterion(action, payload) ? { criterion: true } : {}),
+      ...(details === "" && action.startsWith(RUN) ? defined({ prefix: prefixOf(action.slice(RUN.length)) }) : {}),
     };
     return this.#decision(about, stamp, signal).finally(() => {
       counts.open -= 1;
@@ -93,7 +120,7 @@ export class Permissions {
   }
 
   #countsOf(stamp: TurnStamp): AskCounts {
-    const counts = this.#asked.get(stamp) ?? { total: 0, open: 0, tooMany: false };
+    const counts = this.#asked.get(stamp) ?? { total: 0, open: 0, tooMany: false, denied: [] };
     this.#asked.set(stamp, counts);
     return counts;
   }

@@ -3,7 +3,7 @@ import { stampOf } from "../../kernel/ledger.ts";
 import { waitsForPermission } from "../../kernel/permissions.ts";
 import { isCut, resolve } from "../../kernel/references.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
-import { defined, type JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { isOfStorage } from "../../protocol/failure.ts";
@@ -12,6 +12,7 @@ import { roleIn } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionContext } from "../context.ts";
+import type { FactInput } from "../facts.ts";
 import { withCause } from "./away.ts";
 import { Permissions } from "./permissions.ts";
 import { eventAbout, TurnEventHandler } from "./turn-events.ts";
@@ -144,7 +145,7 @@ export class Turns {
     const fact = isCutOff
       ? factOfCutOff(result, request)
       : factOf(withCause(result, request, this.#context.ledger), request, this.#context.mode);
-    if (fact) this.#context.submit(fact);
+    if (fact) this.#context.submit(withDenied(fact, this.#permissions.deniedTo(stamp)));
     if (!isCutOff && run.conversing) void this.#context.keep({ drop: "conversing", id: stamp.turn_id });
     this.#ended(request, isStarted);
   }
@@ -173,6 +174,13 @@ export class Turns {
       .then(() => this.#context.bus.emit({ kind: "turn_ended", ...eventAbout(request) }))
       .catch((error: unknown) => this.#context.broken(error));
   }
+}
+
+/** Adds to the issues of a report what its worker was not allowed to do: whoever reviews it should know. */
+function withDenied(fact: FactInput, denied: readonly string[]): FactInput {
+  if (fact.payload_type !== "report" || denied.length === 0) return fact;
+  const payload = objectOf(fact.payload);
+  return { ...fact, payload: { ...payload, issues: [...listOf(payload.issues), ...denied] } };
 }
 
 function continuedConversation(
