@@ -11,7 +11,7 @@ import { counted, localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { because, type Finding, isMissing } from "./examination/finding.ts";
 import { machineFindings, notifyFinding } from "./examination/machine.ts";
-import { examineOthers, type InstalledProgram } from "./examination/program.ts";
+import { examineOthers } from "./examination/program.ts";
 import { examineSession } from "./examination/session.ts";
 import { type Trial, trialFinding, tryRoles } from "./examination/trial.ts";
 import { confirmHere, type Declined } from "./interaction/confirm.ts";
@@ -77,7 +77,6 @@ async function doctor(context: CommandContext, _words: readonly string[], given:
 interface ExaminedCrew {
   readonly findings: readonly Finding[];
   readonly roles: readonly CompleteRole[];
-  readonly programs?: ReadonlyMap<string, InstalledProgram | undefined>;
   readonly settings?: Settings;
 }
 
@@ -103,7 +102,6 @@ async function examineCrew(
   return {
     findings: [...examined.findings, ...others, notifyFinding(settings.value, environment.PATH)],
     roles: seated,
-    programs: new Map(examined.roles.map(({ role, program }) => [role.role_id, program])),
     settings: settings.value,
   };
 }
@@ -155,15 +153,10 @@ function show(out: Output, { name, state, what, hint }: Finding): void {
 }
 
 /** What works here, or how much is to be mended. */
-function conclude(
-  out: Output,
-  missing: readonly Finding[],
-  { roles, programs }: ExaminedCrew,
-  crew: string | undefined,
-): void {
+function conclude(out: Output, missing: readonly Finding[], { roles }: ExaminedCrew, crew: string | undefined): void {
   const ready = roles.every(isEmbedded)
-    ? "Plan files work here, without an agent program. Nobody plans a requirement: install one of those above."
-    : `This works here: ${crewWords(crew, roles, programs)}.`;
+    ? "Plan files work here. To have a requirement planned, install an agent program, or name one with --manager."
+    : `This works here: ${crewWords(crew, roles)}.`;
   out.line();
   if (missing.length > 0) out.line(out.style("red", `${counted(missing.length, "problem")} to fix first.`));
   else for (const line of wrapped(safeLine(ready), out.width, 0)) out.line(line);

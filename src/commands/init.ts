@@ -76,7 +76,9 @@ async function init(context: CommandContext, _words: readonly string[], options:
   const filesWith = (commands: readonly string[]): NewFile[] => [
     { path: join(folder, "roles.yaml"), content: rolesFile(crew, registry.value), there: present.value?.roles },
     { path: join(folder, "scheduler_config.yaml"), content: settingsFile(commands), there: present.value?.settings },
-    ...(options.mcp === true ? [{ path: entry, content: MCP_FILE, there: existing(entry) }] : []),
+    ...(options.mcp === true
+      ? [{ path: entry, content: MCP_FILE, there: lstatSync(entry, { throwIfNoEntry: false }) && entry }]
+      : []),
   ];
   const missingWith = (commands: readonly string[]) => filesWith(commands).filter(({ there }) => there === undefined);
   const names = missingWith([]).map(({ path }) => relative(directory, path));
@@ -106,10 +108,6 @@ async function init(context: CommandContext, _words: readonly string[], options:
   const example = registry.value.some((role) => agentProgramOf(role)) ? 'bosun run "…"' : "bosun run --plan FILE";
   tellNext(out, ...(isTrusted.value ? [] : ["bosun trust"]), "bosun doctor", example);
   return ok(EXIT_DONE);
-}
-
-function existing(file: string): string | undefined {
-  return lstatSync(file, { throwIfNoEntry: false }) && file;
 }
 
 /** What may follow the files; outside of a repository only the last three. */

@@ -45,7 +45,7 @@ async function tell(context: CommandContext, words: readonly string[], { session
     if (unheard) return err(unheard);
     const message = commandMessage({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
     const who = ticket_id === undefined ? "All agents" : `Agents working on ${ticket_id}`;
-    return putToOwner(context, store, row, message, `${who} read it from their next turn on.`);
+    return putToOwner(context, store, row, message, `${who} read it from their next turn on, not in one that runs.`);
   });
 }
 

@@ -23,9 +23,9 @@ function roleEntry(role: Role): string {
       : [
           "# model: NAME  # the program's own choice if left out",
           `# pass_env: ${JSON.stringify(passed).replaceAll(",", ", ")}  # what it sees of your environment; these if left out`,
-          role.type === "manager"
-            ? '# permissions: {write: "none", ask: "deny"}  # it reads the project; this is the default'
-            : '# permissions: {write: "workspace", commands: [], ask: "user"}  # writes here; commands as allowed_commands, for this role alone',
+          ...(role.type === "manager"
+            ? []
+            : ["# permissions: {commands: []}  # what it runs unasked besides allowed_commands"]),
         ]),
   ];
   return `  - ${[...lines, ...hints].join("\n    ")}\n`;

@@ -180,7 +180,7 @@ describe("bosun roles and doctor", () => {
       expect(none.stdout).toMatch(new RegExp(`\\n    ${name} .*not installed\\n +npm install -g`));
     const path = { ...fakePrograms(here, programs), CODEX_API_KEY: "k" };
     const { code, stdout } = await typed(here, ["doctor"], path);
-    expect([code, stdout]).toEqual([0, containing("works here: codex-claude: codex 0.169.0 manages, claude 2.1.331")]);
+    expect([code, stdout]).toEqual([0, containing("works here: codex-claude: codex manages, claude works")]);
     expect(stdout).toContain("opencode is not installed");
     const alone = await typed(here, ["doctor", "--crew", "claude"], fakePrograms(here, programs));
     expect([alone.code, alone.stdout]).toEqual([0, containing("Here is codex, which is not logged in")]);

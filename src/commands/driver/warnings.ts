@@ -10,7 +10,7 @@ import type { CommandContext } from "../context/command.ts";
 import { confirmHere, type Declined } from "../interaction/confirm.ts";
 import { changeableWords } from "../lookup/changeable-programs.ts";
 import { runningSessions } from "../lookup/resolve.ts";
-import { mayStop, unaskedWords } from "../lookup/unasked.ts";
+import { unaskedWords } from "../lookup/unasked.ts";
 import type { RunOptions } from "../options/run-options.ts";
 
 /** Maximum number of files that are named. */
@@ -32,7 +32,7 @@ export async function warnBefore(
   if (roles.every((role) => permissionsOf(role).write === "none")) return undefined;
   const { err } = context.terminal;
   const unasked = unaskedWords(roles, workspace);
-  const nobody = unasked.length > 0 && !ask && roles.some(mayStop) ? [NOBODY] : [];
+  const nobody = !ask && unasked.some((line) => line.includes("asks you")) ? [NOBODY] : [];
   for (const line of [...unasked, ...nobody].flatMap((one) => wrapped(safeLine(one), err.width, 0))) err.line(line);
   const isShared = warnOfOthers(context, reader, workspace);
   const isDirty = await warnOfWorkspace(context, workspace, roles);

@@ -90,8 +90,8 @@ export async function examineOthers(
   const found = others.map(async ([name, { title, install }]): Promise<readonly Finding[]> => {
     const role: Role = { role_id: name, type: "worker", cli_command: [name] };
     const examined = await examineProgram(role, workspace, own, "Here is");
-    const off: Finding = { name, state: "off", what: `${title} is not installed`, hint: install };
-    const [first = off] = examined?.findings ?? [];
+    const [first] = examined?.findings ?? [];
+    if (first === undefined) return [{ name, state: "off", what: `${title} is not installed`, hint: install }];
     return [first.state === "missing" ? { ...first, state: "poor" } : first];
   });
   return (await Promise.all(found)).flat();

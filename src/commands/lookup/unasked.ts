@@ -10,15 +10,10 @@ export function unaskedWords(roles: readonly Role[], workspace: string): string[
   return told.map((role) => {
     const { write, commands } = permissionsOf(role);
     const named = commands.filter((one) => !commands.some((other) => one === `${other} *`));
-    const runs = named.length === 0 ? "" : ` and runs ${named.join(", ")}`;
-    const changes = write === "workspace" ? "changes files here" : "changes no file";
-    return `${role.role_id} ${changes}${runs} without asking; ${restOf(role, project)}.`;
+    const does = [write === "workspace" ? "changes files here" : "changes no file"];
+    if (named.length > 0) does.push(`runs ${named.join(", ")}`);
+    return `${role.role_id} ${does.join(" and ")} without asking; ${restOf(role, project)}.`;
   });
-}
-
-/** Whether a role may ask a person, who is waited for. */
-export function mayStop(role: Role): boolean {
-  return permissionsOf(role).ask === "user" && flagThatFrees(role) === undefined && dialectOf(role) !== "envelope";
 }
 
 /** What becomes of all other commands. `project` names the likely ones. */

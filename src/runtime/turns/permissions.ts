@@ -9,21 +9,19 @@ import { about as recorded } from "../../protocol/recording.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
 import type { SessionContext } from "../context.ts";
 
-const ENDED: Permission = { granted: false, notes: "The turn has ended." };
+/** The answer to a request whose turn has ended. */
+export const ENDED: Permission = { granted: false, notes: "The turn has ended." };
 
 /** How the action of a command begins. */
 const RUN = "run: ";
 
 /** Maximum number of characters recorded: of what is decided, and of each line about it. */
 const MAX_DETAILS = 100_000;
-const MAX_LINE = 2_000;
+export const MAX_LINE = 2_000;
 
 /** Maximum number of permissions that one run may wait for at a time, and ask for in total. */
 const MAX_OPEN = 10;
 const MAX_ASKED = 200;
-
-/** Maximum number of denials that are added to a report. */
-const MAX_DENIED = 20;
 
 /** The permission requests of one run. */
 interface AskCounts {
@@ -31,8 +29,6 @@ interface AskCounts {
   open: number;
   /** Whether a request was over these limits. */
   tooMany: boolean;
-  /** What was denied, each in a line with the words of who denied it. */
-  readonly denied: string[];
 }
 
 /** Permissions that programs of running turns wait for. */
@@ -46,24 +42,7 @@ export class Permissions {
   }
 
   /** Asks a person, as far as the role may. Resolves once that is decided or the turn ends. */
-  async ask(asked: PermissionRequest, request: TurnRequest, signal: AbortSignal): Promise<Permission> {
-    const permission = await this.#answered(asked, request, signal);
-    const { denied } = this.#countsOf(request.stamp);
-    if (!permission.granted && permission !== ENDED && denied.length < MAX_DENIED)
-      denied.push(cut(`Denied: ${asked.action} (${permission.notes ?? "without a word"})`.toWellFormed(), MAX_LINE));
-    return permission;
-  }
-
-  /** What was denied to a run's programs. */
-  deniedTo(stamp: TurnStamp): readonly string[] {
-    return this.#countsOf(stamp).denied;
-  }
-
-  async #answered(
-    asked: PermissionRequest,
-    { role, stamp, payload }: TurnRequest,
-    signal: AbortSignal,
-  ): Promise<Permission> {
+  async ask(asked: PermissionRequest, { role, stamp, payload }: TurnRequest, signal: AbortSignal): Promise<Permission> {
     if (signal.aborted) return ENDED;
     const { role_id } = role;
     const counts = this.#countsOf(stamp);
@@ -120,7 +99,7 @@ export class Permissions {
   }
 
   #countsOf(stamp: TurnStamp): AskCounts {
-    const counts = this.#asked.get(stamp) ?? { total: 0, open: 0, tooMany: false, denied: [] };
+    const counts = this.#asked.get(stamp) ?? { total: 0, open: 0, tooMany: false };
     this.#asked.set(stamp, counts);
     return counts;
   }

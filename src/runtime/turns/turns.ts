@@ -8,13 +8,14 @@ import { ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { isOfStorage } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
+import { cut } from "../../protocol/refusal.ts";
 import { roleIn } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionContext } from "../context.ts";
 import type { FactInput } from "../facts.ts";
 import { withCause } from "./away.ts";
-import { Permissions } from "./permissions.ts";
+import { ENDED, MAX_LINE, Permissions } from "./permissions.ts";
 import { eventAbout, TurnEventHandler } from "./turn-events.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
 import { factOf, factOfCutOff } from "./turn-result.ts";
@@ -95,6 +96,7 @@ export class Turns {
     const payload = resolved.value as unknown as PayloadByType["turn_request"];
     let handled: Promise<void> = Promise.resolve();
     let isStarted = false;
+    const denied: string[] = [];
     const request: TurnRequest = {
       session_id,
       mode: mode.name,
@@ -131,7 +133,14 @@ export class Turns {
           .catch((error: unknown) => this.#context.broken(error));
       },
       secrets: this.#context.secrets,
-      permit: (asked) => this.#permissions.ask(asked, request, signal),
+      permit: async (asked) => {
+        const permission = await this.#permissions.ask(asked, request, signal);
+        if (!permission.granted && permission !== ENDED)
+          denied.push(
+            cut(`Denied: ${asked.action} (${permission.notes ?? "without a word"})`.toWellFormed(), MAX_LINE),
+          );
+        return permission;
+      },
     });
     this.#permissions.over(stamp);
     await handled;
@@ -145,7 +154,7 @@ export class Turns {
     const fact = isCutOff
       ? factOfCutOff(result, request)
       : factOf(withCause(result, request, this.#context.ledger), request, this.#context.mode);
-    if (fact) this.#context.submit(withDenied(fact, this.#permissions.deniedTo(stamp)));
+    if (fact) this.#context.submit(withDenied(fact, denied.slice(0, MAX_DENIED)));
     if (!isCutOff && run.conversing) void this.#context.keep({ drop: "conversing", id: stamp.turn_id });
     this.#ended(request, isStarted);
   }
@@ -176,11 +185,17 @@ export class Turns {
   }
 }
 
+/** The most denials among the 1,000 issues of a report. */
+const MAX_DENIED = 10;
+
 /** Adds to the issues of a report what its worker was not allowed to do: whoever reviews it should know. */
 function withDenied(fact: FactInput, denied: readonly string[]): FactInput {
   if (fact.payload_type !== "report" || denied.length === 0) return fact;
   const payload = objectOf(fact.payload);
-  return { ...fact, payload: { ...payload, issues: [...listOf(payload.issues), ...denied] } };
+  return {
+    ...fact,
+    payload: { ...payload, issues: [...listOf(payload.issues).slice(0, 1000 - denied.length), ...denied] },
+  };
 }
 
 function continuedConversation(

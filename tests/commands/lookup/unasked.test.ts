@@ -6,7 +6,7 @@ import { scratch } from "../../config/scratch.ts";
 function wordsOf(role: Partial<Role>): string {
   const folder = scratch();
   folder.write("package.json", JSON.stringify({ scripts: { test: "vitest", lint: "oxlint" } }));
-  return unaskedWords([{ role_id: "w", type: "worker", ...role } as Role], folder.directory).join("\n");
+  return unaskedWords([{ role_id: "w", type: "worker", ...role }], folder.directory).join("\n");
 }
 
 const allowed = { permissions: { commands: ["npm test", "npm test *"] } };
