@@ -1,4 +1,3 @@
-import type { Choice } from "./choices.ts";
 import { safeLine, visibleText } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { counted, localize } from "./words.ts";
@@ -30,7 +29,7 @@ export interface OpenPermission {
 }
 
 /** The decisions on a permission, as typed. */
-export const PERMISSION_CHOICES = [
+const PERMISSION_CHOICES = [
   { key: "allow", label: "Allow it once" },
   { key: "allow-ticket", label: "Allow it for this ticket" },
   { key: "allow-session", label: "Allow it for the session" },
@@ -41,7 +40,7 @@ export const PERMISSION_CHOICES = [
 export type PermissionChoice = (typeof PERMISSION_CHOICES)[number]["key"];
 
 /** The possible decisions on a permission: without a ticket, none is for the ticket, and without a prefix none for that. */
-export function permissionChoices({ ticket_id, prefix }: OpenPermission): Choice<PermissionChoice>[] {
+export function permissionChoices({ ticket_id, prefix }: OpenPermission): { key: PermissionChoice; label: string }[] {
   return PERMISSION_CHOICES.filter(
     ({ key }) =>
       (key !== "allow-ticket" || ticket_id !== undefined) && (key !== "allow-prefix" || prefix !== undefined),
