@@ -25,7 +25,7 @@ const NAME = /^[a-z][\w:-]*$/i;
 
 /** Programs that run whatever their arguments say. */
 const RUNNERS =
-  /^(?:(?:ba|da|fi|k|z)?sh|env|sudo|doas|time|timeout|nice|nohup|xargs|exec|eval|command|node|deno|python\d*|perl|ruby|npx|bunx|uvx)$/;
+  /^(?:(?:ba|da|fi|k|z)?sh|env|sudo|doas|time|timeout|nice|nohup|xargs|exec|eval|command|node|deno|python\d*|perl|ruby|npx|dlx|bunx|uvx)$/;
 
 /**
  * What commands like this one begin with: the program and its subcommand, `npm test`, for `run` with what is run. Undefined where the first words do not say
