@@ -94,7 +94,7 @@ export function checkAsks(world: World, { changes, records }: Commit): void {
   );
   if (dropped.length === 0) return;
   const answers =
-    /"payload_type":"(?:clarification_response|approval|review|user_command|plan|session_closed|turn_failed)"|"timer_id":"budget:/;
+    /"payload_type":"(?:clarification_response|approval|review|user_command|plan|proposal_result|participant|session_closed|turn_failed)"|"timer_id":"budget:/;
   if (!records.some(({ line }) => answers.test(line))) {
     world.violated("a question to a person is never lost", JSON.stringify(dropped));
   }
