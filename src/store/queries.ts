@@ -34,12 +34,21 @@ function recordQueries(database: Database) {
   const sealed = database.prepare<[number, number], Nullable<SealedRecord, "subject">>(
     "SELECT sequence, payload_type, subject, hash, line FROM records WHERE session = ? AND sequence = ?",
   );
+  const newest = database
+    .prepare<[number, string, string | null, string | null], string>(
+      `SELECT line FROM records
+      WHERE session = ? AND payload_type IN (SELECT value FROM json_each(?)) AND (? IS NULL OR subject = ?)
+      ORDER BY sequence DESC LIMIT 50`,
+    )
+    .pluck();
   return {
     insert(session: number, record: SealedRecord): void {
       insert.run(session, record.sequence, record.payload_type, record.subject ?? null, record.hash, record.line);
     },
     payloadType: (session: number, sequence: number): string | undefined => payloadType.get(session, sequence),
     line: (session: number, sequence: number): string | undefined => line.get(session, sequence),
+    newest: (session: number, types: readonly string[], subject: string | null): string[] =>
+      newest.all(session, JSON.stringify(types), subject, subject),
     sealed: (session: number, sequence: number): SealedRecord | undefined => {
       const row = sealed.get(session, sequence);
       return row && withoutNulls<SealedRecord, "subject">(row);

@@ -67,6 +67,8 @@ export function readerOn(home: string, database: Database, queries: Queries): St
     },
     record: (session_id, sequence) => reading(file, () => records.line(keyOf(session_id), sequence)),
     payloadType: (session_id, sequence) => reading(file, () => records.payloadType(keyOf(session_id), sequence)),
+    newest: (session_id, types, subject) =>
+      reading(file, () => records.newest(keyOf(session_id), types, subject ?? null)),
     records: (session_id, from, to) => readingEach(file, range(records.line, session_id, from, to)),
     sealed: (session_id, from, to) => readingEach(file, range(records.sealed, session_id, from, to)),
     sessions: (filter = {}) => reading(file, () => sessions.list(filter)),

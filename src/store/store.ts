@@ -50,6 +50,8 @@ export interface StoreReader {
   record(session_id: string, sequence: number): string | undefined;
   /** The payload type of a record. Does not read the record, which may be as large as a plan. */
   payloadType(session_id: string, sequence: number): string | undefined;
+  /** The stored lines of the newest records (at most 50) of some types, about a subject if one is named, newest first. */
+  newest(session_id: string, types: readonly string[], subject?: string): string[];
   /** The stored lines from `from` to `to` (inclusive; by default the last), in order. Throws a `StorageError` for a lost record. */
   records(session_id: string, from: number, to?: number): IterableIterator<string>;
   /** The same range, with the fields needed to name the log files. */

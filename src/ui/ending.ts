@@ -5,6 +5,7 @@ import { resultParts } from "../log/result-parts.ts";
 import { spendWords } from "../log/usage-words.ts";
 import type { TotalUsage } from "../protocol/payload.ts";
 import { cut } from "../protocol/refusal.ts";
+import { type Cause, printedIn } from "./cause.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { eventStyle } from "./status.ts";
@@ -19,6 +20,8 @@ const MAX_TICKETS = 40;
 const MAX_KEPT = 5;
 const MAX_TROUBLES = 5;
 const LONGEST_TROUBLE = 1000;
+/** Of what an agent or a check printed. */
+const LINES_PRINTED = 5;
 
 /** Shows the failure that ended a session, if there is one, and the last lines. */
 export function showEnding({ out, err }: Pick<Terminal, "out" | "err">, ending: Ending, resumed?: boolean): void {
@@ -35,10 +38,12 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   else if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, ending.tickets, output), "");
   const style = headlineStyle(ending);
   lines.push(...hanging(headline(ending, resumed), output.width, 2).map((line) => output.style(style, line)));
+  lines.push(...causeLines(ending, output));
   const spent = spendWords((ending.usage as Partial<TotalUsage>).by_role);
   if (spent !== undefined) lines.push(...hanging(safeLine(spent), output.width, 2));
-  if (ending.message !== undefined) lines.push(...wrappedLines(localize(output, ending.message), output.width, 0));
-  lines.push(...interruptedLines(output, ending.interrupted_turns), ...troubles(ending.tickets, output));
+  if (ending.message !== undefined && ending.cause === undefined)
+    lines.push(...wrappedLines(localize(output, ending.message), output.width, 0));
+  lines.push(...interruptedLines(output, ending.interrupted_turns));
   lines.push(...unheardLines(output, ending.unheard));
   if (ending.result) lines.push(...resultLines(resultParts(presentation, ending.result, ending), output));
   const needed = [
@@ -67,12 +72,33 @@ function keptLines(output: Output, { session_id, kept }: Ending): string[] {
   return [...shown, output.style("dim", `        and ${hidden} more: ${localize(output, `bosun log ${session_id}`)}`)];
 }
 
-/** What the workers of the first tickets in error reported as wrong. */
-function troubles(tickets: readonly TicketLine[], { width }: Output): string[] {
-  const told = tickets.filter(({ said = "" }) => said !== "").slice(0, MAX_TROUBLES);
-  return told.flatMap(({ ticket_id, said = "" }) =>
-    wrappedLines(`${ticket_id}: ${cut(said, LONGEST_TROUBLE)}`, width, 2),
-  );
+/** Where lines are shown. */
+type Page = Pick<Output, "program" | "anywhere" | "width" | "style">;
+
+/** Why the session stopped, and why the first tickets failed, each with what was printed last. */
+export function causeLines(
+  { presentation, cause, tickets }: Pick<Ending, "presentation" | "cause" | "tickets">,
+  output: Page,
+): string[] {
+  const failed = tickets.filter((ticket) => ticket.cause !== undefined);
+  const hidden = failed.length - MAX_TROUBLES;
+  return [
+    ...linesOfCause(`The ${cause?.role_id ?? "manager"} failed`, cause, output),
+    ...failed.slice(0, MAX_TROUBLES).flatMap((ticket) => {
+      const tries = ticket.attempt > 1 ? ` (try ${ticket.attempt})` : "";
+      return linesOfCause(`${ticket.ticket_id} failed${tries}`, ticket.cause, output);
+    }),
+    ...(hidden > 0 ? [output.style("dim", `and ${counted(hidden, `other ${presentation.subjectName}`)} failed`)] : []),
+  ];
+}
+
+function linesOfCause(what: string, cause: Cause | undefined, output: Page): string[] {
+  if (cause === undefined) return [];
+  return [
+    ...hanging(`${what}: ${safeLine(cut(cause.words, LONGEST_TROUBLE))}`, output.width, 2),
+    ...printedIn(cause, LINES_PRINTED).map((line) => output.style("dim", `  | ${clipped(line, output.width - 4)}`)),
+    ...(cause.hint === undefined ? [] : hanging(localize(output, safeLine(cause.hint)), output.width, 2)),
+  ];
 }
 
 function childLines({ session_id, waiting, holds }: ChildWaiting, output: Output): [string, ...string[]][] {

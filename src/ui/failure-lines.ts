@@ -13,6 +13,9 @@ export interface PrintedLimits {
   readonly output?: string | undefined;
 }
 
+/** Maximum width of the command of a failed check, in columns. */
+const COMMAND_WIDTH = 60;
+
 /** What each failed criterion requires, and why it failed. */
 export function failedChecks(payload: JsonObject): string[] {
   return failedResults(payload).map((result) =>
@@ -51,7 +54,8 @@ function isMessage(line: string): boolean {
   return /^\S*\p{Letter}/u.test(line) && !/^Node\.js v\d/.test(line);
 }
 
-function failedResults(payload: JsonObject): JsonObject[] {
+/** The results of the criteria that were not met. */
+export function failedResults(payload: JsonObject): JsonObject[] {
   return resultsOf(payload).filter(({ passed }) => passed !== true);
 }
 
@@ -66,5 +70,6 @@ function whyFailed({ criterion, exit_code, output, signal, timed_out }: JsonObje
   if (exit_code === 127 && wordsOf(output).trimEnd().endsWith(`${program}: not found`)) return `not found: ${program}`;
   if (timed_out === true) return "timed out";
   if (typeof signal === "string") return `ended by ${signal}`;
-  return typeof exit_code === "number" ? `exit code ${exit_code}` : "";
+  const command = clipped(listOf(objectOf(criterion).command).map(wordsOf).join(" "), COMMAND_WIDTH);
+  return typeof exit_code === "number" ? `exit code ${exit_code}${command === "" ? "" : ` (${command})`}` : "";
 }

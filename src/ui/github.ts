@@ -1,6 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { type Presentation, shownStatus, type Tone } from "../kernel/presentation.ts";
 import { markdownTable } from "../lib/markdown.ts";
+import { printedIn } from "./cause.ts";
 import { safeLine, safeText } from "./display.ts";
 import { asListed, headline, needsOf, sessionState } from "./ending.ts";
 import { columnsOf, type ListedSubject, type SubjectColumn } from "./subject-columns.ts";
@@ -88,7 +89,8 @@ function escapedProperty(text: string): string {
 
 /** The annotations for how a session was left: what ended it, its tickets in error, and what waits for a person. */
 export function annotationsFor(naming: Naming, ending: Ending): string[] {
-  const { session_id, presentation, tickets, failure, message, outcome } = ending;
+  const { session_id, presentation, tickets, failure, cause, outcome } = ending;
+  const message = cause === undefined ? ending.message : `The ${cause.role_id} failed: ${cause.words}`;
   const failed = tickets.filter(({ status }) => shownStatus(presentation, status).stage === "failed");
   const needs = needsOf(ending);
   const troubles = [
@@ -103,13 +105,19 @@ export function annotationsFor(naming: Naming, ending: Ending): string[] {
   ];
 }
 
+/** Of what an agent or a check printed last. */
+const LINES_PRINTED = 5;
+
 function ticketAnnotation(
   naming: Naming,
   session_id: string,
   subject: string,
-  { ticket_id, reason, spent, said = "" }: TicketLine,
+  { ticket_id, reason, spent, cause }: TicketLine,
 ): string {
-  const why = [[reason, spent].filter(Boolean).join(", "), said].filter(Boolean).join("\n");
+  const why =
+    cause === undefined
+      ? [reason, spent].filter(Boolean).join(", ")
+      : [cause.words, ...printedIn(cause, LINES_PRINTED)].join("\n");
   const log = localize(naming, `bosun log ${session_id} ${ticket_id}`);
   return annotation(
     "error",

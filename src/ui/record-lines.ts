@@ -3,6 +3,7 @@ import { formatDuration } from "../lib/durations.ts";
 import { MODES } from "../modes/index.ts";
 import { isJsonObject, type JsonObject, objectOf } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
+import { nextCause } from "./cause.ts";
 import { clipped } from "./display.ts";
 import { failedChecks, type PrintedLimits, printedLines, resultsOf } from "./failure-lines.ts";
 import { eventStyle } from "./status.ts";
@@ -20,6 +21,9 @@ export interface RecordLine {
   readonly name_style?: Style | undefined;
 }
 
+/** Maximum width of the summary of work, in columns. */
+const SUMMARY_WIDTH = 100;
+
 type Told = Omit<RecordLine, "ticket">;
 
 /** How much of a record is shown; `width` is for errors, refusals and failures. */
@@ -28,6 +32,8 @@ export interface FormatOptions extends PrintedLimits {
   readonly role_id?: string | undefined;
   /** How the session's mode shows its statuses, if it is known. */
   readonly presentation?: Presentation | undefined;
+  /** Whether states and failures are shown with their codes, as in the record, instead of in a person's words. */
+  readonly codes?: boolean;
   /** How many tickets are done, for the line of a ticket that is finished. */
   readonly done?: string | undefined;
 }
@@ -35,8 +41,8 @@ export interface FormatOptions extends PrintedLimits {
 /** For following a session. */
 export const BRIEF: FormatOptions = { width: 400, last_lines: 2 };
 
-/** For finding a reason: nothing is cut. */
-export const WHOLE: FormatOptions = { width: Number.POSITIVE_INFINITY, last_lines: 10 };
+/** For finding a reason: nothing is cut, and states, events and codes have their names in the record. */
+export const WHOLE: FormatOptions = { width: Number.POSITIVE_INFINITY, last_lines: 10, codes: true };
 
 /**
  * The lines of one record for a person who follows the session: each transition, other events, and the last output of what failed. A ticket's
@@ -44,7 +50,9 @@ export const WHOLE: FormatOptions = { width: Number.POSITIVE_INFINITY, last_line
  */
 export function recordLines(record: UnsealedRecord, options: FormatOptions = BRIEF): RecordLine[] {
   const { disposition, ticket_id } = record.record;
-  if (disposition !== "applied") return [{ ticket: ticket_id, ...setAside(record, options) }];
+  // The command that a person typed says itself why it was refused.
+  const isTyped = record.payload_type === "user_command" && options.codes !== true;
+  if (disposition !== "applied") return isTyped ? [] : [{ ticket: ticket_id, ...setAside(record, options) }];
   // A plan creates all its tickets at once and has one line.
   const effects = (record.record.effects ?? []).filter((effect) => effect.from !== null);
   // Why the session's own seat gave up is said once, and not with each subject that it leaves.
@@ -54,8 +62,15 @@ export function recordLines(record: UnsealedRecord, options: FormatOptions = BRI
   return [
     ...(event ? [{ ticket: ticket_id, ...event }] : []),
     ...transitions(record, effects, options),
-    ...printedLines(record, options).map((text): RecordLine => ({ ticket: ticket_id, text, style: "dim" })),
+    ...printedBy(record, options).map((text): RecordLine => ({ ticket: ticket_id, text, style: "dim" })),
   ];
+}
+
+/** What it printed last, which may be why it failed, word for word. */
+function printedBy(record: UnsealedRecord, options: FormatOptions): string[] {
+  const lines = printedLines(record, options);
+  const words = options.codes === true ? undefined : nextCause(undefined, record)?.words;
+  return lines.length > 0 && lines[0] === `| ${words}` ? lines.slice(1) : lines;
 }
 
 /** The fields of each message of a mode of which the first that is there is its line. */
@@ -68,15 +83,38 @@ export const OWN_LINE: ReadonlySet<string> = new Set([...LINES.keys(), "plan", "
 
 function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], options: FormatOptions): RecordLine[] {
   const { ticket_id } = record.record;
-  const why = OWN_LINE.has(record.payload_type) ? "" : details(record, options);
+  const reasonOf = options.codes === true ? details : whyMoved;
+  const why = OWN_LINE.has(record.payload_type) ? "" : reasonOf(record, options);
   return effects.map((effect): RecordLine => {
     const reason = effect.reason === undefined ? "" : ` reason=${effect.reason}`;
     const own = effect.ticket_id === ticket_id || effects.length === 1 ? why : "";
     const { stage } = shownStatus(options.presentation, effect.to);
     const count = stage === "done" && options.done !== undefined ? `  ${options.done}` : "";
-    const text = `${effect.from ?? "new"} -> ${effect.to}${reason}${count}${own}`;
+    const text =
+      options.codes === true
+        ? `${effect.from ?? "new"} -> ${effect.to}${reason}${count}${own}`
+        : `${movedTo(record, effect)}${count}${own}`;
     return { ticket: effect.ticket_id, text, style: eventStyle(options.presentation, effect.to) };
   });
+}
+
+/** Where a subject is now, in a person's words. */
+function movedTo({ payload_type, payload, record }: UnsealedRecord, { to, reason }: RecordedEffect): string {
+  const hasFailed = payload_type === "turn_failed" || payload.status === "error" || payload.status === "blocked";
+  if (hasFailed) return (record.attempt ?? 1) > 1 ? `failed (try ${record.attempt})` : "failed";
+  if (payload.decision === "changes_requested") return "sent back";
+  if (reason === "checks_failed") return "checks failed";
+  return reason === undefined ? to : `${to} (${reason})`;
+}
+
+/** By whom, and why or with which result. */
+function whyMoved(whole: UnsealedRecord, { width }: FormatOptions): string {
+  const { source, payload_type, payload } = whole;
+  const by = source === "scheduler" ? "" : ` by ${authorOf(whole)}`;
+  const cause = nextCause(undefined, whole);
+  const words =
+    cause === undefined ? clipped(summaryOf(payload_type, payload), SUMMARY_WIDTH) : clipped(cause.words, width);
+  return words === "" ? by : `${by}: ${words}`;
 }
 
 /** The scheduler writes a refusal; the turn shows whose message it refused. */
@@ -115,7 +153,7 @@ function summaryOf(payload_type: string, payload: JsonObject): string {
   return wordsOf(payload.summary ?? payload.message ?? payload.notes);
 }
 
-function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Told | undefined {
+function eventOf(record: UnsealedRecord, { width, role_id, codes = false }: FormatOptions): Told | undefined {
   const { payload_type, payload, source, target } = record;
   switch (payload_type) {
     case "turn_request":
@@ -146,10 +184,14 @@ function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Tol
       // A stop itself reports how many turns it cuts off.
       if (isJsonObject(payload.details) && payload.details.cut_off === true) return undefined;
       return {
-        text: `FAILED ${role_id === undefined ? "" : `${role_id} `}${errorOf(payload, width)}`,
+        text: codes
+          ? `FAILED ${role_id === undefined ? "" : `${role_id} `}${errorOf(payload, width)}`
+          : `${role_id ?? "a turn"} failed: ${whyFailed(record, width)}`,
         style: "yellow",
       };
     case "error":
+      if (!codes && source !== "scheduler")
+        return { text: `${source} gave up: ${whyFailed(record, width)}`, style: "yellow" };
       return { text: `ERROR ${source} ${errorOf(payload, width)}`, style: "yellow" };
     case "check_result":
       return checks(payload, width);
@@ -178,7 +220,12 @@ function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Tol
     case "session_reopened":
       return { text: `REOPENED${said(payload.reason, width)}` };
     case "session_stopped":
-      return { text: `STOPPED ${wordsOf(payload.reason)}${said(payload.message, width)}`, style: "yellow" };
+      return {
+        text: codes
+          ? `STOPPED ${wordsOf(payload.reason)}${said(payload.message, width)}`
+          : `stopped: ${clipped(wordsOf(payload.message) || wordsOf(payload.reason), width)}`,
+        style: "yellow",
+      };
     case "session_closed": {
       const reason = typeof payload.reason === "string" ? ` reason=${payload.reason}` : "";
       const style = payload.outcome === "done" ? "green" : "red";
@@ -195,6 +242,11 @@ function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Tol
       return words && { text: `${payload_type.replaceAll("_", " ").toUpperCase()} from ${source}${text}`, style };
     }
   }
+}
+
+function whyFailed(record: UnsealedRecord, width: number): string {
+  const cause = nextCause(undefined, record);
+  return clipped([cause?.words, cause?.hint].filter(Boolean).join(" "), width);
 }
 
 function checks(payload: JsonObject, width: number): Told {

@@ -5,6 +5,7 @@ import type { UnsealedRecord } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
+import type { Cause } from "./cause.ts";
 import type { ListedSubject } from "./subject-columns.ts";
 import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
@@ -65,6 +66,8 @@ export interface Ending {
   /** Why it stopped, or why it ended as it did; for people. */
   readonly message: string | undefined;
   readonly failure: Failure | undefined;
+  /** Why the role failed that the session stopped for. */
+  readonly cause: Cause | undefined;
   readonly outcome: string | undefined;
   readonly tickets: readonly TicketLine[];
   /** Number of turns that were cut off when the session's scheduler left. */

@@ -1,3 +1,4 @@
+import { causeLines } from "./ending.ts";
 import { safeLine, wrappedLines } from "./display.ts";
 import type { Reporter } from "./reporter.ts";
 import type { Terminal } from "./terminal.ts";
@@ -13,10 +14,12 @@ export function silentReporter({ err }: Pick<Terminal, "err">): Reporter {
     },
     asked() {},
     childWaits() {},
-    end({ exit_code, session_id, failure, message, waiting, unheard, next }) {
+    end(ending) {
+      const { exit_code, session_id, failure, cause, message, waiting, unheard, next } = ending;
       for (const line of unheardLines(err, unheard)) err.line(line);
       if (exit_code === 0) return;
-      for (const text of [failure?.message, message]) {
+      for (const line of causeLines(ending, err)) err.line(line);
+      for (const text of [failure?.message, cause === undefined ? message : undefined]) {
         if (text === undefined) continue;
         for (const line of wrappedLines(`${session_id}: ${localize(err, text)}`, err.width, 0)) err.line(line);
       }

@@ -3,6 +3,7 @@ import type { SubjectState } from "../kernel/state.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { costFigure } from "../log/usage-words.ts";
 import type { Spent } from "../protocol/payload.ts";
+import type { Cause } from "./cause.ts";
 import { clipped } from "./display.ts";
 import { PROSE_WIDTH } from "./table.ts";
 
@@ -18,8 +19,8 @@ export interface ListedSubject
   /** What its turns have used; undefined before the first. */
   readonly usage?: Spent | undefined;
   readonly outputs?: readonly string[];
-  /** What its worker reported as wrong. */
-  readonly said?: string | undefined;
+  /** Why it failed. */
+  readonly cause?: Cause | undefined;
 }
 
 /** A list of subjects: the dashboard's, the table of `status` and of the end, a report's in every form, a GitHub job's. */
@@ -103,8 +104,8 @@ function costOf({ usage }: ListedSubject): string {
 }
 
 /** What it states or, of work, what it is and what came of it. */
-function whatOf({ id, title, outputs = [], said = "" }: ListedSubject, list: ListName, statementName?: string): string {
+function whatOf({ id, title, outputs = [], cause }: ListedSubject, list: ListName, statementName?: string): string {
   if (statementName !== undefined) return title === id ? "-" : title;
-  if (list === "summary" && said !== "") return `${title}: ${said}`;
+  if (list === "summary" && cause !== undefined) return `${title}: ${cause.words}`;
   return list === "table" && outputs.length > 0 ? `${clipped(title, PROSE_WIDTH)} -> ${outputs.join(", ")}` : title;
 }

@@ -95,6 +95,12 @@ export class MemoryDatabase {
       },
       record: (session_id, sequence) => rowsOf(session_id)?.records[sequence - 1]?.line,
       payloadType: (session_id, sequence) => rowsOf(session_id)?.records[sequence - 1]?.payload_type,
+      newest: (session_id, types, subject) =>
+        (rowsOf(session_id)?.records ?? [])
+          .filter((one) => types.includes(one.payload_type) && (subject === undefined || one.subject === subject))
+          .slice(-50)
+          .toReversed()
+          .map(({ line }) => line),
       *records(session_id, from, to) {
         for (const { line } of recordsOf(rowsOf(session_id), from, to)) yield line;
       },

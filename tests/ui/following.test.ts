@@ -243,7 +243,7 @@ describe("a session without events for half a minute", () => {
       ],
     });
     vi.advanceTimersByTime(30_000);
-    reporter.end({ session_id: "s-1", unheard: [], next: [] } as unknown as Ending);
+    reporter.end({ session_id: "s-1", tickets: [], unheard: [], next: [] } as unknown as Ending);
     reporter.close();
     expect(vi.getTimerCount()).toBe(0);
     expect(events.map((event) => (JSON.parse(event) as JsonObject).type)).toEqual([

@@ -20,6 +20,7 @@ const ENDING: Ending = {
   exit_code: 4,
   state: "stopped",
   message: "The session waited for a person. Resume it with bosun resume s-1.",
+  cause: undefined,
   failure: undefined,
   outcome: undefined,
   tickets: [
@@ -47,7 +48,7 @@ const ENDING: Ending = {
       title: HOSTILE,
       attempt: 3,
       reason: "agent_failed",
-      said: `${HOSTILE}\n${HOSTILE}`,
+      cause: { words: HOSTILE, printed: `${HOSTILE}\n${HOSTILE}` },
       owner: "shell",
       outputs: [],
       dependencies: ["collect"],

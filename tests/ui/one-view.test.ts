@@ -71,6 +71,7 @@ function seenInTables(session: ScheduleSession): Omit<SeenSubject, "max_attempts
     presentation: schedulePresentation,
     report: session.records.find(({ payload_type }) => payload_type === "final_report")?.payload,
     resultsOf: (id) => scheduleReader.results?.(session.state, id),
+    causeOf: () => undefined,
     resolved: (reference) => session.resolved(reference as object) as Json,
   });
   return lines.map(({ ticket_id: id, status, reason, owner, attempt, title, dependencies: depends_on = [] }) => {

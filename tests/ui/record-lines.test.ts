@@ -78,8 +78,8 @@ describe("failed checks", () => {
 
   it("are shown with why each failed, and its last output", () => {
     const [first = "", ...output] = recordLines(record("check_result", { results })).map(({ text }) => text);
-    const whys = ["it runs: not found: nosuch", "it runs: exit code 1", "it runs: timed out", "it runs: exit code 127"];
-    expect(first).toContain(`4 of 5 FAILED "${whys.join("; ")}"`);
+    const whys = ["not found: nosuch", "exit code 1 (sh -c x)", "timed out", "exit code 127 (sh -c y)"];
+    expect(first).toContain(`4 of 5 FAILED "${whys.map((why) => `it runs: ${why}`).join("; ")}"`);
     expect(output).toEqual(["| check: 1: exec: nosuch: not found", "| b", "| c", "| sh: 1: y: not found"]);
   });
 });

@@ -163,6 +163,7 @@ const ENDING: Ending = {
   state: "stopped",
   message:
     "The session waited 15 minutes for a decision that only a person can make, and has stopped until it is resumed.",
+  cause: undefined,
   failure: undefined,
   outcome: undefined,
   tickets: [
@@ -191,7 +192,10 @@ const ENDING: Ending = {
       attempt: 3,
       reason: "agent_failed",
       spent: "max_attempts",
-      said: "step 1 of 1 ended with exit code 1: look. It printed:\nNot ready for a release:\n- the tests fail \u001b[2K",
+      cause: {
+        words: "look: exit code 1 (./look)",
+        printed: "Not ready for a release:\n- the tests fail \u001b[2K",
+      },
       owner: "shell",
       outputs: [],
     },

@@ -132,14 +132,16 @@ function refusedCode({ code }: Refusal): FailureCode {
     : "malformed_output";
 }
 
-function exitHint({ role }: TurnRequest, code: number | null, { stderr_tail, missed_variable }: RunOutput): string {
+function exitHint(
+  { role }: TurnRequest,
+  code: number | null,
+  { stderr_tail, missed_variable }: RunOutput,
+): string | undefined {
   if (missed_variable !== undefined) {
     return `Agents do not see ${missed_variable}. Add it to pass_env of the role ${role.role_id}, or use --pass-env ${missed_variable}.`;
   }
   if (code === 127) return "A program that it calls is not installed, or not on the PATH.";
-  return stderr_tail === ""
-    ? "It wrote nothing to stderr; try its command in a terminal."
-    : "Its last words on stderr say why.";
+  return stderr_tail === "" ? "It wrote nothing to stderr; try its command in a terminal." : undefined;
 }
 
 function detailsOf(end: RunEnd, output: RunOutput, extra: JsonObject = {}): JsonObject {

@@ -18,7 +18,7 @@ import { systemClock } from "../../runtime/time/clock.ts";
 import { databasePath } from "../../store/database.ts";
 import type { Store, StoreReader } from "../../store/store.ts";
 import { safeJson, safeText } from "../../ui/display.ts";
-import { headline } from "../../ui/ending.ts";
+import { causeLines, headline } from "../../ui/ending.ts";
 import { commandFor, holdSentence, linesFor, oneOfEachAccount, releasesOf, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
@@ -141,7 +141,8 @@ function aboutEnd(program: string, home: string, store: StoreReader, session: Re
   const { state, outcome, waiting: questions, report, log, next } = ending;
   const message = [
     headline(ending),
-    localize({ program }, safeText(ending.message ?? "")),
+    ...causeLines(ending, { program, width: Number.POSITIVE_INFINITY, style: (_, text) => text }),
+    ending.cause === undefined ? localize({ program }, safeText(ending.message ?? "")) : "",
     ...questions.flatMap((one) => needLines(program, session_id, one)),
   ].filter(Boolean);
   const { kind, reason } = value;

@@ -1,18 +1,20 @@
 import type { Engine } from "../../kernel/engine.ts";
 import type { Ledger, LedgerAsk, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
 import type { ModeReader, Results } from "../../kernel/mode.ts";
-import type { Presentation } from "../../kernel/presentation.ts";
+import { type Presentation, shownStatus } from "../../kernel/presentation.ts";
 import { from, resolve } from "../../kernel/references.ts";
 import { reasonReader, type SessionState, standingState } from "../../kernel/state.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
+import type { LogRecord } from "../../protocol/record.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { SessionRecords } from "../../runtime/records.ts";
 import { valuesOf } from "../../runtime/stored-state.ts";
 import { keptRecord, measuredRecord } from "../../store/kept-record.ts";
 import { StorageError } from "../../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { type Cause, CAUSES, nextCause } from "../../ui/cause.ts";
 import { failedChecks } from "../../ui/failure-lines.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
 import { type Ask, type Waiting, waitingIn } from "../../ui/waiting.ts";
@@ -28,10 +30,15 @@ export interface SessionView {
   readonly state: SessionState;
   readonly ledger: Ledger;
   readonly tickets: readonly TicketLine[];
+  /** Why the role failed that the session stopped for. */
+  readonly cause: Cause | undefined;
   /** The final report, if the session is closed. */
   readonly report: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
 }
+
+/** Of more failed subjects, the causes are not read. */
+const MAX_CAUSES = 40;
 
 /** A stored session, all read at one moment. */
 export interface StoredView extends SessionView {
@@ -81,9 +88,18 @@ export function viewOf(
   const state = standingState(engine, (title) => wordsOf(resolved(title)));
   const report = finalReport(reader, session_id, last_sequence);
   const resultsOf = (id: string) => mode.results?.(engine.state, id);
-  const tickets = ticketLines({ state, presentation, report, resultsOf, resolved });
+  let looked = 0;
+  const causeOf = (status: string, id: string) => {
+    const { stage } = shownStatus(presentation, status);
+    if (stage !== "failed" && stage !== "stuck") return undefined;
+    looked += 1;
+    return looked > MAX_CAUSES ? undefined : causeIn(reader, session_id, CAUSES, id);
+  };
+  const tickets = ticketLines({ state, presentation, report, resultsOf, causeOf, resolved });
+  const isFailed = ledger.figures.stopped?.reason === "manager_failed";
+  const cause = isFailed ? causeIn(reader, session_id, ["turn_failed"]) : undefined;
   const waiting = [...state.asks.values()].flatMap((ask) => waitingFor(reader, session_id, ask));
-  return { presentation, state, ledger, tickets, report, waiting };
+  return { presentation, state, ledger, tickets, cause, report, waiting };
 }
 
 /** The results of a ticket so far, from its records. */
@@ -120,12 +136,20 @@ function reportedTickets(report: JsonObject | undefined): ReadonlyMap<string, Js
 /** What ticket lines are made from: the state, and what only records and the mode's rows know. */
 interface TicketSources extends Pick<SessionView, "state" | "presentation" | "report"> {
   readonly resultsOf: (id: string) => Results | undefined;
+  readonly causeOf: (status: string, id: string) => Cause | undefined;
   /** Resolves a reference. */
   readonly resolved: (reference: Json) => Json;
 }
 
 /** The tickets for tables. Only a report says what blocks a ticket. */
-export function ticketLines({ state, presentation, report, resultsOf, resolved }: TicketSources): TicketLine[] {
+export function ticketLines({
+  state,
+  presentation,
+  report,
+  resultsOf,
+  causeOf,
+  resolved,
+}: TicketSources): TicketLine[] {
   const reported = reportedTickets(report);
   const reasonOf = reasonReader(state, presentation);
   return [...state.subjects.values()].map((subject) => {
@@ -144,17 +168,22 @@ export function ticketLines({ state, presentation, report, resultsOf, resolved }
       reason: reasonOf(subject),
       owner,
       spent,
-      said: status === "error" && latest !== undefined ? troubleIn(latest, resolved) : undefined,
+      cause: causeOf(status, id),
       blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,
       dependencies: depends_on,
     };
   });
 }
 
-/** What a report says went wrong, unless it reports the work as completed. */
-function troubleIn(report: number, resolved: TicketSources["resolved"]): string | undefined {
-  const of = (field: string) => wordsOf(resolved({ ...from(report, field) }));
-  return of("/status") === "completed" ? undefined : of("/summary");
+/** Why a turn or a subject failed last, from the newest records about it. */
+function causeIn(
+  reader: StoreReader,
+  session_id: string,
+  types: readonly string[],
+  subject?: string,
+): Cause | undefined {
+  const lines = reader.newest(session_id, types, subject).toReversed();
+  return lines.reduce<Cause | undefined>((cause, line) => nextCause(cause, JSON.parse(line) as LogRecord), undefined);
 }
 
 /** Everything a session needs a person for, and the roles that only a person can release. Throws a `StorageError`. */

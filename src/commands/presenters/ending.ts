@@ -87,6 +87,7 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
     state,
     ledger,
     tickets,
+    cause,
     waiting,
     unheard: late,
     children,
@@ -101,6 +102,7 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
     ...{ session_id, presentation, free, roles, waiting, children, exit_code },
     state: state.state,
     message: messageOf(end, presentation, ledger.asks.size + children.length > 0),
+    cause,
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
     tickets: withUsage(markInterrupted(tickets, ledger), spent),
@@ -195,8 +197,9 @@ export function nextSteps(
   if (report) {
     const again = (presentation.worthRetrying?.(report) ?? [])
       .slice(0, ANSWERS_SHOWN)
-      .flatMap((subject) => [`bosun log ${session_id} ${subject}`, `bosun retry ${session_id} ${subject}`]);
-    return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];
+      .map((subject) => `bosun log ${session_id} ${subject}`);
+    if (exit_code === EXIT_DONE) return [`bosun report ${session_id}`, `bosun replay ${session_id} --verify`];
+    return [...again, ...(again.length > 0 ? [`bosun retry ${session_id} --all`] : []), `bosun report ${session_id}`];
   }
   const resume = `bosun resume ${session_id}`;
   const limit = figures.stopped?.limit;
@@ -212,9 +215,9 @@ export function nextSteps(
     ...answersTo(child.session_id, child.waiting),
     ...releasesOf(child.session_id, child.holds),
   ]);
-  // The manager's output says why it failed.
+  // It fails again, unless something is done about why it failed.
   const why = figures.stopped?.reason === "manager_failed" ? [`bosun log ${session_id}`] : [];
-  return [...answersTo(session_id, waiting), ...ofChildren, ...(released.length > 0 ? released : [resume]), ...why];
+  return [...answersTo(session_id, waiting), ...ofChildren, ...why, ...(released.length > 0 ? released : [resume])];
 }
 
 /** The same for a session that is only shown, beside its questions. `held` says whether a process runs it. */

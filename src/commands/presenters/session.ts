@@ -12,7 +12,7 @@ import { keptRecord, latestOf } from "../../store/kept-record.ts";
 import { StorageError } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, hanging, safeLine } from "../../ui/display.ts";
-import { interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending.ts";
+import { causeLines, interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending.ts";
 import { outageWords } from "../../ui/hold-words.ts";
 import { firstLines, type Part, partOf, type PartShown } from "../../ui/parts.ts";
 import { quotaLines } from "../../ui/quota-words.ts";
@@ -34,6 +34,7 @@ export interface SeenSession extends StoredView {
 /** The parts of the status, most important first. */
 const IMPORTANCE = [
   "headline",
+  "why",
   "needs",
   "holds",
   "next",
@@ -52,7 +53,7 @@ const IMPORTANCE = [
 export function sessionParts(
   out: Output,
   store: StoreReader,
-  { row, owner, presentation, state, ledger, tickets, report, waiting }: SeenSession,
+  { row, owner, presentation, state, ledger, tickets, cause, report, waiting }: SeenSession,
 ): Part[] {
   const { session_id } = row;
   const now = sessionTime(store, session_id, owner !== undefined);
@@ -68,6 +69,7 @@ export function sessionParts(
   return [
     part("headline", (paper) => say(paper, `${session_id} is ${standing(row, owner !== undefined)}; ${where}`, "bold")),
     part("about", (paper) => showAbout(paper, row), { joined: true }),
+    part("why", (paper) => writeAll(paper, causeLines({ presentation, tickets, cause }, paper)), { joined: true }),
     part("tickets", (paper) => writeAll(paper, shown.length === 0 ? [] : ticketTable(presentation, shown, paper)), {
       shorter: (rows) => shortTicketTable(presentation, shown, out, rows),
     }),

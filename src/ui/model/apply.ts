@@ -3,6 +3,7 @@ import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../lib/
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { type Telling, tellingOf, type ToldAsk, type ToldTurn } from "../../protocol/telling.ts";
 import { progressOf } from "../../runtime/feed/standing.ts";
+import { nextCause } from "../cause.ts";
 import { failedChecks, resultsOf } from "../failure-lines.ts";
 import { type Waiting, waitingIn } from "../waiting.ts";
 import { allWords, wordsOf } from "../words.ts";
@@ -79,8 +80,10 @@ function limits({ budget }: SessionModel, set: JsonObject): void {
 
 function applyToTicket(model: SessionModel, sequence: number, whole: UnsealedRecord): void {
   const { source, payload_type, payload, record } = whole;
+  if (payload_type === "turn_failed") model.cause = nextCause(model.cause, whole);
   const ticket = model.subjects.get(record.ticket_id ?? "");
   if (!ticket) return;
+  ticket.cause = nextCause(ticket.cause, whole);
   switch (payload_type) {
     case "turn_request":
       ticket.begun ??= record.received_at;
@@ -88,14 +91,6 @@ function applyToTicket(model: SessionModel, sequence: number, whole: UnsealedRec
       return;
     case "report":
       ticket.progress = progressOf(whole) ?? ticket.progress;
-      if (payload.status === "completed") ticket.failure = undefined;
-      if (payload.status === "error") ticket.failure = { code: "error", message: wordsOf(payload.summary) };
-      return;
-    case "turn_failed":
-    case "error":
-      // A scheduler's record without a turn is about somebody's message, such as a command that it refused.
-      if (source === "scheduler" && record.turn_id === undefined) return;
-      ticket.failure = { code: textOf(payload.code), message: textOf(payload.message) };
       return;
     case "check_result": {
       const failed = failedChecks(payload);

@@ -3,6 +3,7 @@ import { type Presentation, shownStatus, urgencyOf } from "../../kernel/presenta
 import { emptyState, newSubject, type SessionState, type SubjectState } from "../../kernel/state.ts";
 import type { ToldAsk } from "../../protocol/telling.ts";
 import { spentOf } from "../../runtime/usage.ts";
+import type { Cause } from "../cause.ts";
 import type { ListedSubject } from "../subject-columns.ts";
 import { sentenceFor, type Waiting } from "../waiting.ts";
 
@@ -23,6 +24,8 @@ export interface SessionModel extends SessionState<TicketModel> {
   /** The sequence and the time of the last record applied. */
   sequence: number;
   at: string;
+  /** Why a turn failed last, whatever it was about. */
+  cause: Cause | undefined;
   /** Set while the session is stopped. */
   stopped: { readonly reason: string; readonly message: string } | undefined;
   closed: { readonly outcome: string; readonly reason: string | undefined } | undefined;
@@ -55,8 +58,8 @@ export interface TicketModel extends SubjectState {
   spend: LedgerSpend;
   /** The latest progress that its agent reported. */
   progress: string | undefined;
-  /** The latest failure of a turn about it. */
-  failure: { readonly code: string; readonly message: string } | undefined;
+  /** Why it failed last; undefined once it is reported as completed. */
+  cause: Cause | undefined;
   checks: ChecksModel | undefined;
   readonly reviews: ReviewModel[];
   readonly artifacts: ArtifactModel[];
@@ -103,6 +106,7 @@ export function emptyModel(): SessionModel {
     opened_at: "",
     sequence: 0,
     at: "",
+    cause: undefined,
     stopped: undefined,
     closed: undefined,
     budget: { turns: undefined, usd: undefined, slots: undefined },
@@ -119,7 +123,7 @@ export function newTicket(id: string, order: number): TicketModel {
     begun: undefined,
     spend: noSpend(),
     progress: undefined,
-    failure: undefined,
+    cause: undefined,
     checks: undefined,
     reviews: [],
     artifacts: [],

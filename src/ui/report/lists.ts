@@ -174,15 +174,16 @@ function subjectList(report: SessionReport): PageList {
 
 function aboutTicket({ work }: SessionReport, ticket: TicketModel): PageDetail[] {
   const done = work.get(ticket.id);
-  const { failure } = ticket;
+  const { cause } = ticket;
   return [
+    ["why it failed", [cause?.words, cause?.hint].filter(Boolean).join("\n")],
+    ["it printed", cause?.printed ?? "", "code"],
     ["depends on", ticket.depends_on.join(", ")],
     ["used", spendWordsOf(ticket.spend)],
     ["it says", done?.summary ?? ticket.progress ?? ""],
     ["outputs", done?.outputs.join("\n") ?? ""],
     ["issues", done?.issues.join("\n") ?? ""],
     ["artifacts", ticket.artifacts.map(({ label, uri }) => `${label}: ${uri}`).join("\n")],
-    ["last failure", failure === undefined ? "" : `${failure.code}: ${failure.message}`],
     ["reviews", ticket.reviews.map(({ decision, by, text }) => `${decision} by ${by}: ${text}`).join("\n")],
     ["states", ticket.moves.map(moveLine).join("\n"), "code"],
   ];

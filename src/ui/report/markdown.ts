@@ -51,12 +51,12 @@ function graphLines(report: SessionReport): string[] {
 }
 
 function workLines(report: SessionReport): string[] {
-  const told = ticketsOf(report).flatMap(({ id, title, failure }) => {
+  const told = ticketsOf(report).flatMap(({ id, title, cause }) => {
     const { summary = "", outputs = [], issues = [] } = report.work.get(id) ?? {};
     const points = [
       ...outputs,
       ...issues.map((issue) => `issue: ${issue}`),
-      ...(failure === undefined ? [] : [`${failure.code}: ${failure.message}`]),
+      ...(cause === undefined ? [] : [`why it failed: ${cause.words}`]),
     ];
     const heading = `### ${markdownText(id)}: ${markdownText(title)}`;
     const lines = markdownSection(heading, summary, points.map(escaped), escaped);

@@ -22,13 +22,16 @@ export function shownReport(report: SessionReport): PageData {
 
 /** The state of the session in a few words, with its tone. */
 function outcomeOf({ session }: SessionReport): Pick<PageData, "outcome" | "tone"> {
-  const { closed, stopped } = session;
+  const { closed, stopped, cause } = session;
   const state = stateOf(session) || "unknown";
   if (closed !== undefined) {
     const reason = closed.reason === undefined ? "" : `, ${closed.reason}`;
     return { outcome: `${state}${reason}`, tone: closed.outcome === "done" ? "good" : "bad" };
   }
-  return { outcome: stopped === undefined ? state : `${state}: ${stopped.message}`, tone: "warn" };
+  if (stopped === undefined) return { outcome: state, tone: "warn" };
+  const why =
+    stopped.reason === "manager_failed" && cause ? `the ${cause.role_id} failed: ${cause.words}` : stopped.message;
+  return { outcome: `${state}: ${why}`, tone: "warn" };
 }
 
 const TONES: Readonly<Record<ProofLine["found"], Tone>> = { ok: "good", unknown: "warn", failed: "bad" };

@@ -123,14 +123,14 @@ function wideCells({ presentation, now }: Shown, columns: number, textOf: (colum
 
 /** The title, with what the ticket waits for, its progress, or why it is blocked or in error. */
 function what({ model, presentation }: Shown, ticket: TicketModel): string {
-  const { title, status, reason, progress, failure } = ticket;
+  const { title, status, reason, progress, cause } = ticket;
   const { stage } = styledStatus(presentation, status);
   const blockers = blockersOf(model, presentation, ticket);
   if (blockers.length > 0) return `${title} (waits for ${blockers.join(", ")})`;
   if (progress !== undefined) return `${title} · ${progress}`;
-  if ((stage === "failed" || stage === "stuck") && (reason ?? failure) !== undefined)
-    return `(${[reason, failure?.message].filter((words) => words !== undefined && words !== "").join(": ")}) ${title}`;
-  return title;
+  if (stage !== "failed" && stage !== "stuck") return title;
+  const why = cause?.words ?? reason;
+  return why === undefined ? title : `${why} · ${title}`;
 }
 
 function restWords({ presentation }: Shown, tickets: readonly TicketModel[], first: number, shown: number): string {

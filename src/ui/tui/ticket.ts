@@ -1,6 +1,7 @@
 import { costFigure, countWords } from "../../log/usage-words.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { safeLine, wrapped } from "../display.ts";
+import { printedIn } from "../cause.ts";
 import { askText, blockersOf, type TicketModel } from "../model/model.ts";
 import { reasonReader } from "../../kernel/state.ts";
 import { styledStatus } from "../status.ts";
@@ -26,8 +27,8 @@ export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, c
 function factLines(scene: Shown, ticket: TicketModel): Line[] {
   const { model, now, presentation } = scene;
   const { id, title, status, since, owner, attempt, max_attempts, depends_on } = ticket;
-  const { checks, reviews, failure, artifacts } = ticket;
-  const { icon, style } = styledStatus(presentation, status);
+  const { checks, reviews, artifacts } = ticket;
+  const { icon, style, stage } = styledStatus(presentation, status);
   const reason = reasonReader(model, presentation)(ticket);
   const needs: string[] = [];
   for (const other of model.subjects.values()) if (other.depends_on.includes(id)) needs.push(other.id);
@@ -35,6 +36,7 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
   const tries = `attempt ${attempt}${max_attempts === undefined ? "" : ` of ${max_attempts}`}`;
   const age = since === "" ? "" : `  for ${elapsed(now - Date.parse(since))}`;
   const facts: readonly Fact[] = [
+    ...whyFailed(ticket, stage),
     ["owner", `${owner ?? "nobody yet"}${attempt === 0 ? "" : `  ${tries}`}`],
     ...[...model.turns.values()]
       .filter(({ subject }) => subject === id)
@@ -50,7 +52,6 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
     ...reviews.slice(-2).map(({ decision, by, text }): Fact => {
       return ["review", `${decision.replace("_", " ")} by ${by}${text === "" ? "" : `: ${text}`}`];
     }),
-    ["failure", failure === undefined ? "" : `${failure.code}: ${failure.message}`, "red"],
     ["files", artifacts.map(({ label }) => label).join(", ")],
   ];
   return [
@@ -62,6 +63,18 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
       trusted(age, "dim"),
     ],
     ...facts.flatMap(([name, text, shown]): Line[] => (text === "" ? [] : [[nameOf(name), untrusted(text, shown)]])),
+  ];
+}
+
+/** Why it failed. While it is tried again, failed checks are a fact of their own. */
+function whyFailed({ cause, checks }: TicketModel, stage: string): Fact[] {
+  const hasEnded = stage === "failed" || stage === "stuck";
+  if (cause === undefined || (!hasEnded && cause.words === checks?.failed.join("; "))) return [];
+  const printed = hasEnded ? printedIn(cause, 4) : [];
+  return [
+    [hasEnded ? "why" : "failed", cause.words, "red"],
+    ...printed.map((text): Fact => ["", text, "dim"]),
+    ["", cause.hint ?? ""],
   ];
 }
 
