@@ -16,7 +16,7 @@ function tellBug(error: unknown): number {
   // The current directory may be gone.
   const program = invocationName({ directory: "/", environment: process.env, home: undefined }, "elsewhere");
   const next =
-    "Everything committed is safe: `bosun status --all` lists the sessions, and `bosun replay SESSION --verify` proves one. Please report the lines above.";
+    "Everything recorded so far is safe: `bosun status --all` lists the sessions, and `bosun replay SESSION --verify` proves one. Please report the lines above.";
   terminal.err.line(`  ${localize({ program }, next)}`);
   if (asksForJson(process.argv.slice(2))) {
     const message = error instanceof Error ? error.message : String(error);

@@ -51,7 +51,7 @@ async function stopHolder(
     return fails("busy", `${session_id} was told to stop, but is still running.`, {
       hint: takingOver(store, session_id),
     });
-  out.line(`${session_id} is stopped (${left.value.state}).`);
+  out.line(`${session_id} is stopped${left.value.state === "stopped" ? "" : ` (${left.value.state})`}.`);
   tellNext(out, `bosun ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
   return ok(EXIT_DONE);
 }

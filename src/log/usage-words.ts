@@ -46,10 +46,10 @@ export function costWords(cost_usd: number | null, told_usd = 0): string {
   return told_usd > 0 ? `at least ${dollars(told_usd)}` : "cost unknown";
 }
 
-/** `$4.33`, `$4.33+` if some turns did not report their cost, `$?` if none did. */
+/** `$4.33`, `$4.33+` if some turns did not report their cost, `-` if none did. */
 export function costFigure({ cost_usd, told_usd = 0 }: Pick<Spent, "cost_usd" | "told_usd">): string {
   if (cost_usd !== null) return `$${cost_usd.toFixed(2)}`;
-  return told_usd > 0 ? `$${told_usd.toFixed(2)}+` : "$?";
+  return told_usd > 0 ? `$${told_usd.toFixed(2)}+` : "-";
 }
 
 /** `$0.84`. */

@@ -99,7 +99,7 @@ function rollBack(path: string): void {
 
 /** The failure for a home without a database. */
 export function noDatabase(home: string): Failure {
-  const message = `There is no Bosun home at ${home}: it has no bosun.db.`;
+  const message = `No session has run here yet: ${home} has no bosun.db.`;
   return hasLogs(home)
     ? failure("storage", message, {
         hint: `Its logs are there: ${verifyCommand(home)} To make the database anew from them: bosun rebuild`,

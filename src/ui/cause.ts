@@ -53,7 +53,7 @@ export function printedIn(cause: Cause | undefined, most: number): string[] {
   const lines = safeText(cause.printed)
     .split("\n")
     .filter((line) => line.trim() !== "");
-  return lines.length === 1 && lines[0] === cause.words ? [] : lines.slice(-most);
+  return most === 0 || (lines.length === 1 && lines[0] === cause.words) ? [] : lines.slice(-most);
 }
 
 function told(words: string, hint?: Json): Cause | undefined {

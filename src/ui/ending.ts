@@ -8,7 +8,7 @@ import { cut } from "../protocol/refusal.ts";
 import { type Cause, printedIn } from "./cause.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
-import { eventStyle } from "./status.ts";
+import { eventStyle, statusWords } from "./status.ts";
 import { columnsOf, type ListedSubject } from "./subject-columns.ts";
 import { tableLines } from "./table.ts";
 import type { Output, Style, Terminal } from "./terminal.ts";
@@ -18,9 +18,11 @@ import { counted, localize, nextLines } from "./words.ts";
 /** Of more tickets, only the most urgent are shown at the end; `bosun status` shows all. */
 const MAX_TICKETS = 40;
 const MAX_KEPT = 5;
-const MAX_TROUBLES = 5;
+const MAX_TROUBLES = 40;
+/** The first have their last lines. */
+const MAX_PRINTED = 5;
 const LONGEST_TROUBLE = 1000;
-/** Of what an agent or a check printed. */
+/** Of what an agent or a check printed, for the first. */
 const LINES_PRINTED = 5;
 
 /** Shows the failure that ended a session, if there is one, and the last lines. */
@@ -84,19 +86,21 @@ export function causeLines(
   const hidden = failed.length - MAX_TROUBLES;
   return [
     ...linesOfCause(`The ${cause?.role_id ?? "manager"} failed`, cause, output),
-    ...failed.slice(0, MAX_TROUBLES).flatMap((ticket) => {
+    ...failed.slice(0, MAX_TROUBLES).flatMap((ticket, index) => {
       const tries = ticket.attempt > 1 ? ` (try ${ticket.attempt})` : "";
-      return linesOfCause(`${ticket.ticket_id} failed${tries}`, ticket.cause, output);
+      return linesOfCause(`${ticket.ticket_id} failed${tries}`, ticket.cause, output, index < MAX_PRINTED);
     }),
     ...(hidden > 0 ? [output.style("dim", `and ${counted(hidden, `other ${presentation.subjectName}`)} failed`)] : []),
   ];
 }
 
-function linesOfCause(what: string, cause: Cause | undefined, output: Page): string[] {
+function linesOfCause(what: string, cause: Cause | undefined, output: Page, isWhole = true): string[] {
   if (cause === undefined) return [];
   return [
     ...hanging(`${what}: ${safeLine(cut(cause.words, LONGEST_TROUBLE))}`, output.width, 2),
-    ...printedIn(cause, LINES_PRINTED).map((line) => output.style("dim", `  | ${clipped(line, output.width - 4)}`)),
+    ...printedIn(cause, isWhole ? LINES_PRINTED : 0).map((line) =>
+      output.style("dim", `  | ${clipped(line, output.width - 4)}`),
+    ),
     ...(cause.hint === undefined ? [] : hanging(localize(output, safeLine(cause.hint)), output.width, 2)),
   ];
 }
@@ -122,7 +126,7 @@ export function shortTicketTable(
   const byUrgency = tickets.toSorted((one, other) => urgency(presentation, one) - urgency(presentation, other));
   const first = new Set(byUrgency.slice(0, many));
   const others = Map.groupBy(byUrgency.slice(many), ({ status }) => status);
-  const counts = [...others].map(([status, { length }]) => `${length} ${status}`).join(", ");
+  const counts = [...others].map(([status, { length }]) => `${length} ${statusWords(status)}`).join(", ");
   const shown = ticketTable(
     presentation,
     tickets.filter((ticket) => first.has(ticket)),

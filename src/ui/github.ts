@@ -119,11 +119,7 @@ function ticketAnnotation(
       ? [reason, spent].filter(Boolean).join(", ")
       : [cause.words, ...printedIn(cause, LINES_PRINTED)].join("\n");
   const log = localize(naming, `bosun log ${session_id} ${ticket_id}`);
-  return annotation(
-    "error",
-    `${session_id}: ${subject} ${ticket_id} is in error`,
-    [why, log].filter(Boolean).join("\n"),
-  );
+  return annotation("error", `${session_id}: ${subject} ${ticket_id} failed`, [why, log].filter(Boolean).join("\n"));
 }
 
 function needAnnotation(naming: Naming, session_id: string, waiting: Waiting): string {

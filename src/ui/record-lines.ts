@@ -6,7 +6,7 @@ import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 import { nextCause } from "./cause.ts";
 import { clipped } from "./display.ts";
 import { failedChecks, type PrintedLimits, printedLines, resultsOf } from "./failure-lines.ts";
-import { eventStyle } from "./status.ts";
+import { eventStyle, statusWords } from "./status.ts";
 import type { Style } from "./terminal.ts";
 import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
 
@@ -99,12 +99,13 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
 }
 
 /** Where a subject is now, in a person's words. */
-function movedTo({ payload_type, payload, record }: UnsealedRecord, { to, reason }: RecordedEffect): string {
-  const hasFailed = payload_type === "turn_failed" || payload.status === "error" || payload.status === "blocked";
+function movedTo({ payload_type, payload, record }: UnsealedRecord, { from, to, reason }: RecordedEffect): string {
+  const hasFailed = payload_type === "turn_failed" || payload.status === "error";
   if (hasFailed) return (record.attempt ?? 1) > 1 ? `failed (try ${record.attempt})` : "failed";
-  if (payload.decision === "changes_requested") return "sent back";
   if (reason === "checks_failed") return "checks failed";
-  return reason === undefined ? to : `${to} (${reason})`;
+  const isSentBack = from === "awaiting_review" && to === "in_progress";
+  if (isSentBack || payload.decision === "changes_requested") return "sent back";
+  return statusWords(to, reason);
 }
 
 /** By whom, and why or with which result. */
@@ -223,7 +224,7 @@ function eventOf(record: UnsealedRecord, { width, role_id, codes = false }: Form
       return {
         text: codes
           ? `STOPPED ${wordsOf(payload.reason)}${said(payload.message, width)}`
-          : `stopped: ${clipped(wordsOf(payload.message) || wordsOf(payload.reason), width)}`,
+          : clipped(stopWords(payload), width),
         style: "yellow",
       };
     case "session_closed": {
@@ -242,6 +243,15 @@ function eventOf(record: UnsealedRecord, { width, role_id, codes = false }: Form
       return words && { text: `${payload_type.replaceAll("_", " ").toUpperCase()} from ${source}${text}`, style };
     }
   }
+}
+
+/** Why it stopped. That of a role which failed is said before. */
+function stopWords({ reason, message }: JsonObject): string {
+  const words = (wordsOf(message) || wordsOf(reason)).replace(
+    /(?: on \w+ \([^)]*\))?, (?:the last time )?with \w+$/,
+    "",
+  );
+  return words.startsWith("stopped") ? words : `stopped: ${words}`;
 }
 
 function whyFailed(record: UnsealedRecord, width: number): string {

@@ -3,6 +3,7 @@ import { UNAVAILABLE } from "../kernel/outages.ts";
 import { briefWords, totalWords } from "../log/usage-words.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import { heldWords } from "./hold-words.ts";
+import { statusWords } from "./status.ts";
 import { counted, runningWords } from "./words.ts";
 
 /** `7/20`: how many subjects are done. */
@@ -20,7 +21,7 @@ function sumOf(counts: Standing["counts"], statuses: readonly string[]): number 
 }
 
 function statesOf(counts: Standing["counts"]): string[] {
-  return Object.entries(counts).flatMap(([status, count]) => (count > 0 ? [`${count} ${status}`] : []));
+  return Object.entries(counts).flatMap(([status, count]) => (count > 0 ? [`${count} ${statusWords(status)}`] : []));
 }
 
 function allOf(counts: Standing["counts"]): number {
@@ -59,7 +60,7 @@ export function summaryWords(
     ...(isOfWork(presentation) && allOf(counts) > 0 ? [`${doneOf(counts, presentation)} done`] : statesOf(counts)),
     ...(busy > 0 ? [`${busy} at work`] : []),
     ...(waiting > 0 ? [waiting === 1 ? "1 needs you" : `${waiting} need you`] : []),
-    ...(errors > 0 ? [`${errors} in error`] : []),
+    ...(errors > 0 ? [`${errors} failed`] : []),
     ...heldWords(outages),
     ...(others.length > 0 ? [`${others.length} held`] : []),
     ...briefWords(usage),

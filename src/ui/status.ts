@@ -20,6 +20,16 @@ export function styledStatus(
   return { ...shown, style: STYLES[shown.tone] };
 }
 
+/** These say themselves where a subject is. */
+const TELLING: ReadonlySet<string> = new Set(["cancelled", "withdrawn"]);
+
+/** Where a subject is, in a person's words, with the reason if one is given. */
+export function statusWords(status: string, reason?: string): string {
+  if (reason !== undefined && TELLING.has(reason)) return reason;
+  const words = status === "error" ? "failed" : status;
+  return reason === undefined ? words : `${words} (${reason.replaceAll("_", " ")})`;
+}
+
 /** The style of a line about a transition: only what went well or wrong stands out. */
 export function eventStyle(presentation: Presentation | undefined, status: string): Style | undefined {
   const { tone } = shownStatus(presentation, status);

@@ -1,10 +1,11 @@
-import { isOver, type Presentation } from "../kernel/presentation.ts";
+import { isOver, type Presentation, shownStatus } from "../kernel/presentation.ts";
 import type { SubjectState } from "../kernel/state.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { costFigure } from "../log/usage-words.ts";
 import type { Spent } from "../protocol/payload.ts";
 import type { Cause } from "./cause.ts";
 import { clipped } from "./display.ts";
+import { statusWords } from "./status.ts";
 import { PROSE_WIDTH } from "./table.ts";
 
 /** A subject as lists show it: of a screen's model, or of a final table. What a list does not know is undefined. */
@@ -53,7 +54,13 @@ export function columnsOf({ name, presentation, now = 0 }: SubjectList): Subject
   const { subjectName = "subject", statementName } = presentation ?? {};
   const all: readonly (SubjectColumn & { readonly of?: readonly ListName[]; readonly isHidden?: boolean })[] = [
     { heading: subjectName, width: 24, cell: ({ id }) => id, of: ["table", "report", "summary"] },
-    { heading: "state", width: 40, toned: true, cell: stateOf, of: ["table", "report", "summary"] },
+    {
+      heading: "state",
+      width: 40,
+      toned: true,
+      cell: (subject) => stateOf(subject, presentation),
+      of: ["table", "report", "summary"],
+    },
     // A subject that states something is its own owner.
     { heading: "owner", width: 16, narrow: 8, cell: ({ owner = "-" }) => owner, isHidden: statementName !== undefined },
     { heading: "try", width: 5, narrow: 3, align: "right", cell: triesOf },
@@ -68,7 +75,7 @@ export function columnsOf({ name, presentation, now = 0 }: SubjectList): Subject
     { heading: "cost", width: 8, narrow: 6, align: "right", cell: costOf, of: ["dashboard", "report", "summary"] },
     {
       heading: statementName ?? "what",
-      cell: (subject) => whatOf(subject, name, statementName),
+      cell: (subject) => whatOf(subject, name, presentation),
       of: ["table", "report", "summary"],
     },
   ];
@@ -76,10 +83,13 @@ export function columnsOf({ name, presentation, now = 0 }: SubjectList): Subject
 }
 
 /** The state with its reason; an interrupted subject keeps its recorded state. */
-function stateOf({ status, interrupted, blocked_by, reason, spent }: ListedSubject): string {
+function stateOf(subject: ListedSubject, presentation: Presentation | undefined): string {
+  const { status, interrupted, blocked_by, reason, spent } = subject;
   if (interrupted === true) return `interrupted (${status})`;
-  if (blocked_by !== undefined) return `${status} (waits for ${blocked_by})`;
-  return reason === undefined ? status : `${status} (${[reason, spent].filter(Boolean).join(", ")})`;
+  if (blocked_by !== undefined) return `waits for ${blocked_by}`;
+  // The cause says more than the reason, which is a code.
+  if (lossOf(subject, presentation) !== undefined) return statusWords(status);
+  return statusWords(status, reason === undefined ? undefined : [reason, spent].filter(Boolean).join(", "));
 }
 
 function triesOf({ attempt, max_attempts }: ListedSubject): string {
@@ -104,8 +114,16 @@ function costOf({ usage }: ListedSubject): string {
 }
 
 /** What it states or, of work, what it is and what came of it. */
-function whatOf({ id, title, outputs = [], cause }: ListedSubject, list: ListName, statementName?: string): string {
-  if (statementName !== undefined) return title === id ? "-" : title;
-  if (list === "summary" && cause !== undefined) return `${title}: ${cause.words}`;
+function whatOf(subject: ListedSubject, list: ListName, presentation: Presentation | undefined): string {
+  const { id, title, outputs = [] } = subject;
+  if (presentation?.statementName !== undefined) return title === id ? "-" : title;
+  const loss = list === "table" ? undefined : lossOf(subject, presentation);
+  if (loss !== undefined) return `${title}: ${loss.words}`;
   return list === "table" && outputs.length > 0 ? `${clipped(title, PROSE_WIDTH)} -> ${outputs.join(", ")}` : title;
+}
+
+/** Why it failed, unless it is tried again. */
+function lossOf({ status, cause }: ListedSubject, presentation: Presentation | undefined): Cause | undefined {
+  const { stage } = shownStatus(presentation, status);
+  return stage === "failed" || stage === "stuck" ? cause : undefined;
 }

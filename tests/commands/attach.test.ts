@@ -31,7 +31,7 @@ describe("bosun attach", () => {
     const session_id = await atWork(here);
     const viewer = here.start(["attach"]);
     const program = here.start(["attach", "--json"]);
-    await shows(viewer, "pending -> in_progress");
+    await shows(viewer, "in_progress");
     await shows(program, '"turn_request"');
     letGo(here);
     const left = await viewer.done;
@@ -39,12 +39,7 @@ describe("bosun attach", () => {
     expect(left.code).toBe(0);
     expect(left.stdout).toContain(`Session ${session_id}: Write some files.`);
     expect(left.stdout).toContain(`Ctrl-C detaches, and the session continues to run: bosun attach ${session_id}`);
-    for (const told of [
-      "PLAN 1 task",
-      "in_progress -> awaiting_review",
-      "CLOSED done",
-      `${session_id} is done: 1 of 1 ticket done`,
-    ])
+    for (const told of ["PLAN 1 task", "awaiting_review", "CLOSED done", `${session_id} is done: 1 of 1 ticket done`])
       expect(left.stdout).toContain(told);
     const events = jsonLines<{ type: string; sequence?: number }>((await program.done).stdout);
     expect(events[0]).toMatchObject({ type: "hello", session_id });
@@ -69,7 +64,7 @@ describe("bosun attach", () => {
     const owner = here.start(["run", "--plan", plan]);
     await taskRuns(here);
     const viewer = here.start(["attach"]);
-    await shows(viewer, "pending -> in_progress");
+    await shows(viewer, "in_progress");
     letGo(here);
     const [shown, owned] = [await viewer.done, await owner.done];
     const session_id = await onlySession(here);
@@ -94,7 +89,7 @@ describe("bosun attach", () => {
     const session_id = await atWork(here);
     const { owner } = await taskRuns(here);
     const viewer = here.start(["attach"]);
-    await shows(viewer, "pending -> in_progress");
+    await shows(viewer, "in_progress");
     process.kill(owner, "SIGTERM");
     expect((await viewer.done).code).toBe(143);
     const [stopped] = (await typed(here, ["replay", session_id, "--json"])).stdout.trimEnd().split("\n").slice(-1);
@@ -111,7 +106,7 @@ describe("bosun attach", () => {
     const session_id = await detached(here, tinyPlan([...early, wait]));
     await taskRuns(here);
     const viewer = here.start(["attach"]);
-    await shows(viewer, "pending -> in_progress");
+    await shows(viewer, "in_progress");
     expect(viewer.stdout()).toMatch(new RegExp(`^\\d+ earlier records: bosun log ${session_id}$`, "m"));
     expect(viewer.stdout()).toMatch(/ running: wait \(shell, \d+m?s\); 12 done, 1 in_progress; \d+ turns/);
     expect(viewer.stdout()).not.toContain("PLAN 13 tasks");
@@ -166,7 +161,7 @@ describe("bosun attach", () => {
     const pane = open(here, ["attach", session_id], { EDITOR: `sh ${editor}` });
     await pane.asks("1  Approve");
     pane.type("3", "Enter");
-    await pane.shows("refused it");
+    await pane.shows("nobody");
     await pane.asks("1  Approve", 2);
     pane.type("1", "Enter");
     expect(await pane.exit()).toBe(0);
@@ -191,7 +186,7 @@ describe("bosun attach", () => {
     const here = rig();
     const session_id = await atWork(here);
     const pane = open(here, ["attach"]);
-    await pane.shows("pending -> in_progress");
+    await pane.shows("in_progress");
     pane.type("C-c");
     expect(await pane.exit()).toBe(130);
     for (const told of [`bosun attach ${session_id}`, `bosun cancel ${session_id}`])

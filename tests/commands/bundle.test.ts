@@ -93,7 +93,7 @@ describe("the bundled program", () => {
     let shown = "";
     for (const stream of [viewer.stdout, viewer.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => (shown += text));
-    await until("the viewer to be there", () => shown.includes("pending -> in_progress"));
+    await until("the viewer to be there", () => shown.includes("in_progress"));
     rmSync(join(earlier, "chunks"), { recursive: true });
     letGo(here);
     await new Promise((settle) => viewer.once("close", settle));

@@ -63,7 +63,7 @@ describe("the dashboard", () => {
     pane.type("q");
     expect(await pane.exit()).toBe(0);
     expect(pane.isAlternate()).toBe(false);
-    await pane.shows("is running in process");
+    await pane.shows("is running (pid");
     const session_id = await onlySession(here);
     const again = openDashboard(here, ["attach"], { columns: 140, rows: 40 });
     await seen(again, session_id, "in_progress      shell", "it has begun", "│");
@@ -98,7 +98,7 @@ describe("the dashboard", () => {
     pane.type("End", "x");
     await seen(pane, "cancel after?");
     pane.type("y");
-    await seen(pane, "(cancelled)");
+    await seen(pane, "cancelled");
     pane.type("C-c");
     await seen(pane, "cut off 1 turn?");
     pane.type("C-c");
@@ -217,7 +217,7 @@ describe("the dashboard", () => {
         },
       );
       expect(await pane.exit()).toBe(0);
-      await pane.shows("awaiting_review -> done");
+      await pane.shows("CLOSED done");
     }
   });
 });

@@ -161,7 +161,7 @@ describe.each(CASES)("a session of `bosun $words.0`", (mode) => {
   it("begun apart and killed is resumed, watched, told and cancelled", async () => {
     const { here, stage, begin } = await staged(mode);
     const begun = await here.run([...begin, "--detach"]);
-    expect(begun).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("it is running in process") });
+    expect(begun).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("it is running (pid") });
     await stage.gathered(mode.first);
     const { owner } = await statusOf(here, "it");
     process.kill(owner?.pid ?? 0, "SIGKILL");

@@ -25,12 +25,14 @@ describe("in a GitHub job", () => {
     expect(written(ran)).toEqual([
       `::group::What happens in ${session_id}`,
       "::endgroup::",
-      expect.stringContaining(`::error title=${session_id}%3A ticket fail is in error::agent_failed%0A`),
+      expect.stringContaining(
+        `::error title=${session_id}%3A ticket fail failed::step 1 of 1 ended with exit code 1: fail.`,
+      ),
     ]);
     expect(ran.stdout).toContain("shell | ::error::mine");
     const said = readFileSync(summary, "utf8");
     expect(said).toMatch(/^# Before\n## Bosun: s-[a-z2-9]{6} is failed\n/);
-    expect(said).toContain("| fail | ❌ error");
+    expect(said).toContain("| fail | ❌ failed");
     expect(said).toContain("  t0 --> t1\n");
     for (const word of [["log"], ["log", "fail"], ["log", "fail", "--output"], ["status"], ["replay"]]) {
       const shown = await here.run(word, { env });

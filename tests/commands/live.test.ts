@@ -91,7 +91,7 @@ describe("a running session", () => {
     const here = rig();
     const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
     const { owner, session_id } = await begun(here, plan);
-    expect((await typed(here, ["cancel", "after"])).stdout).toContain("pending -> error reason=cancelled");
+    expect((await typed(here, ["cancel", "after"])).stdout).toContain("after cancelled");
     expect((await typed(here, ["cancel", "--reason", "Enough."])).code).toBe(0);
     expect((await owner.done).code).toBe(1);
     expect(strays(here)).toEqual([]);
@@ -122,7 +122,7 @@ describe("a running session", () => {
     }
     const cancelled = await typed(here, ["cancel", "done"]);
     expect(cancelled.code).toBe(2);
-    expect(cancelled.stderr).toMatch(new RegExp(`^Error: ${session_id} refused it: .*"done"`));
+    expect(cancelled.stderr).toMatch(/^Error: .*"done"/);
     expect(cancelled.stdout).toBe("");
     letGo(here);
     expect((await owner.done).code).toBe(0);
@@ -206,7 +206,7 @@ describe("stopping a session", () => {
     await until("the first signal to be taken", () => owner.stderr().includes("Stopping:"));
     owner.child.kill("SIGINT");
     expect((await owner.done).code).toBe(130);
-    expect(owner.stderr()).toMatch(/^Killed\. What was committed is safe: bosun resume s-\w+$/m);
+    expect(owner.stderr()).toMatch(/^Killed\. Everything recorded so far is safe: bosun resume s-\w+$/m);
     await until("the worker to be gone", () => strays(here).length === 0);
   });
 
@@ -216,7 +216,7 @@ describe("stopping a session", () => {
     owner.child.kill("SIGKILL");
     await owner.done;
     const shown = await typed(here, ["status", session_id]);
-    expect(shown.stdout).toContain(`${session_id} is interrupted (running)`);
+    expect(shown.stdout).toContain(`${session_id} crashed; resume it`);
     const json = await typedJson(here, ["status", session_id, "--json"]);
     expect(json).toMatchObject({ tickets: [{ status: "in_progress", interrupted: true }] });
     letGo(here);

@@ -176,7 +176,7 @@ describe("bosun status and log", () => {
       ]),
     );
     const told = await typed(here, ["log", "talk"]);
-    expect(told.stdout).toMatch(/^\S+ talk +pending -> in_progress/m);
+    expect(told.stdout).toMatch(/^\S+ talk +in_progress/m);
     expect(told.stdout).not.toContain(" other ");
     const [file = ""] = /\S+\.stdout\.log/.exec(told.stdout) ?? [];
     expect(readFileSync(file, "utf8")).toContain("hello from the step");

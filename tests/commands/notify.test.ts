@@ -208,7 +208,7 @@ describe("bosun stop", () => {
     const { session_id } = await taskRuns(here);
     expect((await typed(here, ["stop", session_id])).code).toBe(0);
     expect(await pane.exit()).toBe(130);
-    expect(pane.screen()).toMatch(/STOP by \S+[^]*STOPPED signal/);
+    expect(pane.screen()).toMatch(/STOP by \S+[^]*stopped by /);
     expect(pane.screen()).toContain(`bosun resume ${session_id}`);
     pane.hangUp();
     await everyProcessEnds(here);

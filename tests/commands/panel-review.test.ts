@@ -49,7 +49,7 @@ describe("work that a panel reviews", () => {
     const done = await typed(here, begun(here, { panel: ["m1", "m2", "m3"] }, [2, 2, 9]));
     expect([done.code, done.stderr]).toEqual([0, ""]);
     expect(done.stdout).toMatch(
-      /write +STARTED panel s\.\d+[^]*awaiting_review -> in_progress[^]*write +STARTED panel s\.\d+[^]*awaiting_review -> done/i,
+      /write +STARTED panel s\.\d+[^]*write +sent back[^]*write +STARTED panel s\.\d+[^]*write +done/i,
     );
     expect(readFileSync(join(here.workspace, "work"), "utf8")).toBe("x\nx\n");
     const { children } = JSON.parse((await typed(here, ["status", "s", "--json"])).stdout) as {
@@ -71,7 +71,7 @@ describe("work that a panel reviews", () => {
     );
     const done = await typed(here, args);
     expect(done.code).toBe(0);
-    expect(done.stdout).toMatch(/s\.\d+ ENDED failed[^]*awaiting_review -> done/);
+    expect(done.stdout).toMatch(/s\.\d+ ENDED failed[^]*write +done/);
   });
 
   it.each([

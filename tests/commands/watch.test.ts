@@ -52,7 +52,7 @@ describe("bosun status --watch", () => {
     letGo(here);
     expect(await pane.exit()).toBe(0);
     const screen = pane.screen();
-    expect(screen).toMatch(/^mine is done; not running$/m);
+    expect(screen).toMatch(/^mine is done$/m);
     expect(screen).toMatch(/^after +done /m);
     expect(times(screen, "mine is ")).toBe(1);
     expect(screen).not.toContain("Running:");
@@ -73,8 +73,8 @@ describe("bosun status --watch", () => {
     await alone.shows("mine is running");
     const { owner } = await statusOf(here, "mine");
     process.kill(owner?.pid ?? 0, "SIGKILL");
-    await pane.shows("interrupted (");
-    await alone.shows("mine is interrupted");
+    await pane.shows("crashed; resume it");
+    await alone.shows("mine crashed; resume it");
     await alone.shows("bosun resume mine");
     expect(times(pane.screen(), "SESSION")).toBe(1);
     pane.type("C-c");

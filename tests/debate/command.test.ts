@@ -94,7 +94,7 @@ describe("bosun debate", () => {
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
     expect(ended.stdout).toContain(CONCLUSION);
     expect(ended.stdout).toMatch(/ go +OPINION from go "Go: one static/);
-    expect(ended.stdout).toMatch(/ go +answering -> answered$/m);
+    expect(ended.stdout).toMatch(/ go +answered$/m);
     expect(ended.stdout).toMatch(/^DEBATER +STATE +TRY +POSITION$/m);
     expect(ended.stdout).toMatch(/^d-example is done: \d+ turns, \d+m?s$/m);
     expect(ended.stdout).toMatch(new RegExp(`^Verdict of judge\n {2}${CONCLUSION.slice(0, 60)}`, "m"));

@@ -26,7 +26,7 @@ const STANDING: Standing = {
 
 describe("the live line", () => {
   it.each<[Partial<Standing>, string]>([
-    [{}, "7/20 done · 6 at work · 1 needs you · 1 in error · $1.20"],
+    [{}, "7/20 done · 6 at work · 1 needs you · 1 failed · $1.20"],
     [
       { counts: { done: 2 }, running: [], waiting: 2, held: [{ hold_id: "a", role_id: "a", reason: "trust" }] },
       "2/2 done · 2 need you · 1 held · $1.20",

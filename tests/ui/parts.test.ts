@@ -32,7 +32,7 @@ function ticket(number: number, status: string, title: string): TicketLine {
 function status(out: Output, tickets: readonly TicketLine[], questions: readonly string[]): Part[] {
   return [
     partOf(out, 0, (paper) => {
-      for (const line of hanging("s-1 is running; running in process 4711", out.width, 2)) paper.line(line);
+      for (const line of hanging("s-1 is running (pid 4711)", out.width, 2)) paper.line(line);
     }),
     partOf(
       out,

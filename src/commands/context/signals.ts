@@ -45,5 +45,5 @@ export function watchSignals(
 
 /** Says how to continue a session after the second signal killed everything. */
 export function tellKilled({ terminal: { err } }: CommandContext, session_id: string): void {
-  err.line(localize(err, `Killed. What was committed is safe: bosun resume ${session_id}`));
+  err.line(localize(err, `Killed. Everything recorded so far is safe: bosun resume ${session_id}`));
 }

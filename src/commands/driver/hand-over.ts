@@ -117,7 +117,7 @@ function detachFrom(scheduler: ChildProcess, { terminal: { out } }: CommandConte
   if (runOptions.reporter === "json")
     out.line(eventLine({ type: "detached", ...left, next: next.map((command) => localize(out, command)) }));
   if (!isForPeople(runOptions.reporter)) return ok(EXIT_DONE);
-  out.line(out.style("bold", `${session_id} is running in process ${pid}.`));
+  out.line(out.style("bold", `${session_id} is running (pid ${pid}).`));
   const seated = [
     ...(roles.length > 0 ? [`${roles.join(", ")}: ${roles.length === 1 ? "a role" : "roles"} here`] : []),
     ...(outside.length > 0 ? [`${outside.join(", ")}: ${outside.length === 1 ? "joins" : "join"} from outside`] : []),

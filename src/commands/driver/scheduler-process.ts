@@ -204,5 +204,5 @@ function lastWords(home: string, session_id: string): string {
 /** Why a session has neither an owner nor a recorded end. */
 export function vanished(home: string, session_id: string): Failure {
   const what = `The scheduler of ${session_id} exited unexpectedly${lastWords(home, session_id)}`;
-  return failure("internal", what, { hint: "What was committed is safe." });
+  return failure("internal", what, { hint: "Everything recorded so far is safe." });
 }

@@ -82,7 +82,7 @@ export async function outcomeOf(
     const taken = store.inbox.outcome(session_id, inbox_id);
     if (taken?.refusal) {
       const { message, hint = `See bosun status ${session_id}.` } = taken.refusal;
-      return err({ ...taken.refusal, message: `${session_id} refused it: ${message}.`, hint });
+      return err({ ...taken.refusal, message: `${message.replace(/^./, (first) => first.toUpperCase())}.`, hint });
     }
     if (taken) {
       const { sequence } = taken;

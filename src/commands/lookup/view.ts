@@ -141,7 +141,7 @@ interface TicketSources extends Pick<SessionView, "state" | "presentation" | "re
   readonly resolved: (reference: Json) => Json;
 }
 
-/** The tickets for tables. Only a report says what blocks a ticket. */
+/** The tickets for tables. */
 export function ticketLines({
   state,
   presentation,
@@ -152,10 +152,13 @@ export function ticketLines({
 }: TicketSources): TicketLine[] {
   const reported = reportedTickets(report);
   const reasonOf = reasonReader(state, presentation);
+  const isDone = (id: string) => shownStatus(presentation, state.subjects.get(id)?.status ?? "").stage === "done";
   return [...state.subjects.values()].map((subject) => {
     const { id, status, title, attempt, owner, spent, depends_on } = subject;
     const fromReport = reported.get(id);
-    const [blocked_by] = [fromReport?.blocked_by].flat();
+    const reason = reasonOf(subject);
+    const isHeldUp = reason !== undefined && reason === shownStatus(presentation, status).held_up;
+    const [blocked_by] = isHeldUp ? depends_on.filter((before) => !isDone(before)) : [fromReport?.blocked_by].flat();
     const latest = resultsOf(id)?.latest;
     const outputs =
       fromReport || latest === undefined ? fromReport?.outputs : resolved({ ...from(latest, "/outputs") });
@@ -165,7 +168,7 @@ export function ticketLines({
       title,
       attempt,
       outputs: allWords(outputs),
-      reason: reasonOf(subject),
+      reason,
       owner,
       spent,
       cause: causeOf(status, id),

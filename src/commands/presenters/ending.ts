@@ -195,11 +195,13 @@ export function nextSteps(
   { presentation, exit_code, waiting, children, ledger: { figures, holds }, report }: Left,
 ): string[] {
   if (report) {
-    const again = (presentation.worthRetrying?.(report) ?? [])
-      .slice(0, ANSWERS_SHOWN)
-      .map((subject) => `bosun log ${session_id} ${subject}`);
+    const lost = presentation.worthRetrying?.(report) ?? [];
+    const again = [
+      ...lost.slice(0, ANSWERS_SHOWN).map((subject) => `bosun log ${session_id} ${subject}`),
+      ...(lost.length > 0 ? [`bosun retry ${session_id} ${lost.length > 1 ? "--all" : lost[0]}`] : []),
+    ];
     if (exit_code === EXIT_DONE) return [`bosun report ${session_id}`, `bosun replay ${session_id} --verify`];
-    return [...again, ...(again.length > 0 ? [`bosun retry ${session_id} --all`] : []), `bosun report ${session_id}`];
+    return [...again, `bosun report ${session_id}`];
   }
   const resume = `bosun resume ${session_id}`;
   const limit = figures.stopped?.limit;

@@ -59,7 +59,6 @@ export function sessionParts(
   const now = sessionTime(store, session_id, owner !== undefined);
   const part = (name: (typeof IMPORTANCE)[number], write: (paper: Output) => void, how: PartShown = {}) =>
     partOf(out, IMPORTANCE.indexOf(name), write, how);
-  const where = owner === undefined ? "not running" : `running in process ${owner.pid} on ${owner.host}`;
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
   const turns = owner === undefined ? [] : runningTurns(store, row, state);
   const late =
@@ -67,7 +66,7 @@ export function sessionParts(
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
   const next = nextFor(session_id, owner !== undefined, { presentation, ledger, report });
   return [
-    part("headline", (paper) => say(paper, `${session_id} is ${standing(row, owner !== undefined)}; ${where}`, "bold")),
+    part("headline", (paper) => say(paper, `${session_id} ${headWords(row, owner)}`, "bold")),
     part("about", (paper) => showAbout(paper, row), { joined: true }),
     part("why", (paper) => writeAll(paper, causeLines({ presentation, tickets, cause }, paper)), { joined: true }),
     part("tickets", (paper) => writeAll(paper, shown.length === 0 ? [] : ticketTable(presentation, shown, paper)), {
@@ -161,11 +160,25 @@ function say(out: Output, text: string, style?: Style): void {
   for (const line of hanging(text, out.width, 2)) out.line(style === undefined ? line : out.style(style, line));
 }
 
+/** What a person does in these states. */
+const NEEDS: Readonly<Record<string, string>> = {
+  approving: "needs you: approve the plan or the result",
+  clarifying: "needs you: answer",
+};
+
 /** The stored state; a working state without an owner was left by a scheduler that died. */
 function standing({ state, outcome }: SessionRow, held: boolean): string {
   if (outcome !== null && state === "closed") return outcome;
+  if (held) return NEEDS[state] ?? state;
   const idle = state === "stopped" || state === "waiting" || state === "closed" || state === "paused";
-  return held || idle ? state : `interrupted (${state})`;
+  return idle ? state : "crashed; resume it";
+}
+
+/** `is running (pid 3725)`, `is stopped`, `crashed; resume it`. */
+function headWords(row: SessionRow, owner: Holder | undefined): string {
+  const words = standing(row, owner !== undefined);
+  const verb = /^(?:needs|crashed)/.test(words) ? "" : "is ";
+  return `${verb}${words}${owner === undefined ? "" : ` (pid ${owner.pid})`}`;
 }
 
 /** A session in the list, and its owner or why it cannot be read: one broken lock must not hide all sessions. */

@@ -4,7 +4,8 @@ import { reasonReader } from "../../kernel/state.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import { askText, countOf, type SessionModel, type TicketModel } from "../model/model.ts";
+import { defined } from "../../lib/json.ts";
+import { askText, blockersOf, countOf, type SessionModel, type TicketModel } from "../model/model.ts";
 import { counted } from "../words.ts";
 import type { SessionReport, TurnSpan } from "./report-model.ts";
 
@@ -63,7 +64,10 @@ export function kindOf({ session }: SessionReport, { role_id, failed }: TurnSpan
 export function ticketsOf({ session, presentation }: SessionReport): TicketModel[] {
   const reasonOf = reasonReader(session, presentation);
   const tickets = [...session.subjects.values()].sort((a, b) => a.order - b.order);
-  return tickets.map((ticket) => ({ ...ticket, reason: reasonOf(ticket) }));
+  return tickets.map((ticket) => {
+    const blocked_by = blockersOf(session, presentation, ticket).join(", ") || undefined;
+    return { ...ticket, reason: reasonOf(ticket), ...defined({ blocked_by }) };
+  });
 }
 
 export function toneOf({ presentation }: SessionReport, status: string): Tone {

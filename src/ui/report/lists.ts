@@ -3,6 +3,7 @@ import { formatDuration } from "../../lib/durations.ts";
 import { defined } from "../../lib/json.ts";
 import { countWords } from "../../log/usage-words.ts";
 import { listed, type RoleModel, type TicketModel } from "../model/model.ts";
+import { statusWords } from "../status.ts";
 import { columnsOf, type ListColumn } from "../subject-columns.ts";
 import type { Asked } from "./asked.ts";
 import { cutText } from "./envelopes.ts";
@@ -190,7 +191,7 @@ function aboutTicket({ work }: SessionReport, ticket: TicketModel): PageDetail[]
 }
 
 function moveLine({ sequence, at, to, reason }: TicketModel["moves"][number]): string {
-  return `${momentOf(at)}  ${to}${reason === undefined ? "" : ` (${reason})`}  #${sequence}`;
+  return `${momentOf(at)}  ${statusWords(to, reason)}  #${sequence}`;
 }
 
 function turnLine({ turn_id, run, role_id, from, to, failed }: TurnSpan): string {

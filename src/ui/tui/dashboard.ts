@@ -14,11 +14,11 @@ import { UNAVAILABLE } from "../../kernel/outages.ts";
 import { collectEarly } from "../../runtime/memory.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Key } from "../keyboard/decoder.ts";
-import { dashboardFrame, pageRows, selectable } from "./frame.ts";
+import { dashboardFrame, keysFor, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
 import type { Screen } from "./screen.tsx";
 import { outputBefore, outputLine, Stories, storyOf } from "./stories.ts";
-import { type Action, handleKey, INITIAL_VIEW, type SessionAction, type View } from "./view.ts";
+import { type Action, handleKey, INITIAL_VIEW, selectedOf, type SessionAction, type View } from "./view.ts";
 
 /** How often changes are drawn, in ms. Clocks on the screen advance once a second. */
 const DRAW_MS = 100;
@@ -204,13 +204,14 @@ export class Dashboard implements Reporter {
   #key(key: Key): void {
     if (this.#opensAt < Number.POSITIVE_INFINITY) this.#opensAt = performance.now() + OPENS_MS;
     const scene = this.#scene();
+    const listed = selectable(scene, this.#view);
     const { view, action } = handleKey(this.#view, key, {
-      listed: selectable(scene, this.#view),
+      listed,
       paused: this.#model.state === "paused",
       rows: pageRows(this.#parts.terminal.out.stream.rows),
       steers: scene.steers,
-      retries: scene.presentation?.retries === true,
       cuts: scene.ctrl_c === "stops" && !this.#isStopping && this.#model.turns.size > 0,
+      ...keysFor(scene, selectedOf(this.#view, listed)),
     });
     this.#look(view);
     if (action) this.#carryOut(action);

@@ -1,11 +1,11 @@
-import { statusesOf } from "../../kernel/presentation.ts";
+import { isOver, statusesOf } from "../../kernel/presentation.ts";
 import { elided, widthOf } from "../../lib/text-layout.ts";
 import { costFigure } from "../../log/usage-words.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { safeLine } from "../display.ts";
 import { type Field, fieldParts } from "../keyboard/field.ts";
 import { askText, countOf, type SessionModel, stateOf } from "../model/model.ts";
-import { styledStatus } from "../status.ts";
+import { statusWords, styledStatus } from "../status.ts";
 import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
@@ -147,12 +147,28 @@ function retries({ steers, presentation }: Scene): boolean {
   return steers && presentation?.retries === true;
 }
 
-function troubleLine({ model, presentation }: Shown, canRetry: boolean): Line {
+/** Whether `r` and `x` can do something to a ticket. */
+export function keysFor(scene: Scene, id: string | undefined): { retries: boolean; cancels: boolean } {
+  const ticket = scene.model.subjects.get(id ?? "");
+  if (ticket === undefined) return { retries: false, cancels: false };
+  const { stage } = styledStatus(scene.presentation, ticket.status);
+  const isLost = stage === "failed" || stage === "stuck";
+  return {
+    retries: retries(scene) && (isLost || ticket.reason !== undefined),
+    cancels: !isOver(scene.presentation, ticket.status),
+  };
+}
+
+function troubleLine({ model, presentation, steers }: Scene, canRetry: boolean): Line {
   const failed = statusesOf(presentation, "failed");
   const errors = countOf(model, failed);
+  if (model.state === "paused") return [trusted(` paused${steers ? ": [p] goes on" : ""}`, "yellow")];
   if (errors === 0) return [trusted("   nothing needs you", "dim")];
   return [
-    trusted(` x ${counted(errors, presentation?.subjectName ?? "ticket")} in ${failed.join(" or ")}`, "red"),
+    trusted(
+      ` x ${counted(errors, presentation?.subjectName ?? "ticket")} ${failed.map((status) => statusWords(status)).join(" or ")}`,
+      "red",
+    ),
     trusted(canRetry ? "   [r] tries the selected one again" : "", "dim"),
   ];
 }
@@ -170,7 +186,15 @@ function footLine(scene: Scene, view: View, columns: number): Line {
   const only = filter === "" || page !== "list" ? [] : [trusted(` filter "${safeLine(filter)}" `, "yellow")];
   const { steers, detaches, ctrl_c } = scene;
   const leaving = [...(detaches ? ["q detach"] : []), `^C ${ctrl_c === "stops" ? "stop" : "detach"}`];
-  const steering = steers ? ["m tell", "p pause", ...(retries(scene) ? ["r retry"] : []), "x cancel"] : [];
+  const can = selected === undefined ? { retries: retries(scene), cancels: true } : keysFor(scene, selected);
+  const steering = steers
+    ? [
+        "m tell",
+        `p ${scene.model.state === "paused" ? "go on" : "pause"}`,
+        ...(can.retries ? ["r retry"] : []),
+        ...(can.cancels ? ["x cancel"] : []),
+      ]
+    : [];
   const keys = {
     list: ["⏎ open", ...(steers ? ["a answer"] : []), "g graph", "/ filter", "? help", ...leaving, ...steering],
     ticket: ["↑↓ scroll", "G follow", ...(steers ? ["a answer"] : []), "Esc back", ...leaving, ...steering],
@@ -227,7 +251,7 @@ function helpLines(scene: Scene): Line[] {
       ? ([
           ["a", "answer what waits for you, on the normal screen"],
           ["m", `tell the agents of the open ${noun}, or of the session`],
-          ["p", "pause or resume"],
+          ["p", "pause, or go on"],
           ...(retries(scene) ? ([["r", `try the selected ${noun} again`]] as const) : []),
           ["x", `cancel the selected ${noun}`],
         ] as const)
@@ -246,7 +270,7 @@ function helpLines(scene: Scene): Line[] {
 
 function legend({ presentation }: Scene, status: string): Line[number] {
   const { icon, style } = styledStatus(presentation, status);
-  return trusted(`${icon} ${status}  `, style);
+  return trusted(`${icon} ${statusWords(status)}  `, style);
 }
 
 /** The screen for a terminal that is too small. */

@@ -1,8 +1,8 @@
 import { columnsOf, type SubjectColumn } from "../subject-columns.ts";
 import { blockersOf, listed, type TicketModel, ticketsByNeed } from "../model/model.ts";
 import { elided, widthOf } from "../../lib/text-layout.ts";
-import { safeLine } from "../display.ts";
-import { styledStatus } from "../status.ts";
+import { clipped, safeLine } from "../display.ts";
+import { statusWords, styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { cell, cellRight, type Line, rule, trusted, untrusted } from "./line.ts";
 import type { Shown } from "./scene.ts";
@@ -17,6 +17,8 @@ const WIDE = 72;
 const ROOMY = 100;
 const ID_LEAST = 4;
 const STATE = 15;
+/** Before the reason why it failed. */
+const TITLE = 24;
 
 /** The tickets that match the filter, those that need a person first. */
 export function ticketsOf(
@@ -27,7 +29,7 @@ export function ticketsOf(
   const words = filter.trim().toLowerCase();
   if (words === "") return tickets;
   return tickets.filter(({ id, title, owner = "", status }) =>
-    [id, title, owner, status].some((text) => text.toLowerCase().includes(words)),
+    [id, title, owner, status, statusWords(status)].some((text) => text.toLowerCase().includes(words)),
   );
 }
 
@@ -100,13 +102,20 @@ function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number,
   const { icon, style, stage } = styledStatus(scene.presentation, ticket.status);
   const asks = [...scene.model.asks.values()].some(({ subject }) => subject === ticket.id);
   const subject = listed(ticket);
+  const why = whyFailed(scene, ticket);
   const line: Line = [
     trusted(isSelected ? "▸" : " "),
     asks ? trusted("?", "yellow") : trusted(icon, style),
     trusted(` ${cell(elided(safeLine(ticket.id), id, "middle"), id)}  `, isSelected ? "bold" : undefined),
-    trusted(cell(safeLine(ticket.status), STATE), style),
-    trusted(`${wideCells(scene, columns, (column) => safeLine(column.cell(subject)))}  `),
-    untrusted(what(scene, ticket), stage === "done" ? "dim" : undefined),
+    trusted(cell(safeLine(statusWords(ticket.status)), STATE), style),
+    // Why it failed needs the room.
+    trusted(
+      `${why !== undefined && columns < ROOMY ? "" : wideCells(scene, columns, (column) => safeLine(column.cell(subject)))}  `,
+    ),
+    untrusted(
+      why === undefined ? what(scene, ticket) : `${clipped(ticket.title, TITLE)}: ${why}`,
+      stage === "done" ? "dim" : undefined,
+    ),
   ];
   return isSelected
     ? line.map((one) => ({ ...one, style: one.style === "dim" ? undefined : (one.style ?? "bold") }))
@@ -121,16 +130,18 @@ function wideCells({ presentation, now }: Shown, columns: number, textOf: (colum
     .join("");
 }
 
-/** The title, with what the ticket waits for, its progress, or why it is blocked or in error. */
-function what({ model, presentation }: Shown, ticket: TicketModel): string {
-  const { title, status, reason, progress, cause } = ticket;
+/** Why a ticket is blocked or has failed. */
+function whyFailed({ presentation }: Shown, { status, reason, cause }: TicketModel): string | undefined {
   const { stage } = styledStatus(presentation, status);
+  return stage === "failed" || stage === "stuck" ? (cause?.words ?? reason?.replaceAll("_", " ")) : undefined;
+}
+
+/** The title, with what the ticket waits for, or its progress. */
+function what({ model, presentation }: Shown, ticket: TicketModel): string {
+  const { title, progress } = ticket;
   const blockers = blockersOf(model, presentation, ticket);
   if (blockers.length > 0) return `${title} (waits for ${blockers.join(", ")})`;
-  if (progress !== undefined) return `${title} · ${progress}`;
-  if (stage !== "failed" && stage !== "stuck") return title;
-  const why = cause?.words ?? reason;
-  return why === undefined ? title : `${why} · ${title}`;
+  return progress === undefined ? title : `${title} · ${progress}`;
 }
 
 function restWords({ presentation }: Shown, tickets: readonly TicketModel[], first: number, shown: number): string {

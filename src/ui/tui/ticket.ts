@@ -1,10 +1,10 @@
-import { costFigure, countWords } from "../../log/usage-words.ts";
+import { costWords, countWords } from "../../log/usage-words.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { safeLine, wrapped } from "../display.ts";
 import { printedIn } from "../cause.ts";
 import { askText, blockersOf, type TicketModel } from "../model/model.ts";
 import { reasonReader } from "../../kernel/state.ts";
-import { styledStatus } from "../status.ts";
+import { statusWords, styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { type Line, rule, type Span, trusted, untrusted } from "./line.ts";
 import { padded } from "./list.ts";
@@ -27,9 +27,10 @@ export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, c
 function factLines(scene: Shown, ticket: TicketModel): Line[] {
   const { model, now, presentation } = scene;
   const { id, title, status, since, owner, attempt, max_attempts, depends_on } = ticket;
-  const { checks, reviews, artifacts } = ticket;
+  const { checks, reviews, artifacts, cause } = ticket;
   const { icon, style, stage } = styledStatus(presentation, status);
   const reason = reasonReader(model, presentation)(ticket);
+  const isLost = stage === "failed" || stage === "stuck";
   const needs: string[] = [];
   for (const other of model.subjects.values()) if (other.depends_on.includes(id)) needs.push(other.id);
   const blockers = blockersOf(model, presentation, ticket);
@@ -47,7 +48,7 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
     ["after", depends_on.join(", ")],
     ["waits", blockers.length === 0 ? "" : `for ${blockers.join(", ")}`, "yellow"],
     ["before", needs.join(", ")],
-    ["cost", usageText(ticket)],
+    ["used", usageText(ticket)],
     ["checks", checksText(ticket), checks?.failed.length === 0 ? "green" : "red"],
     ...reviews.slice(-2).map(({ decision, by, text }): Fact => {
       return ["review", `${decision.replace("_", " ")} by ${by}${text === "" ? "" : `: ${text}`}`];
@@ -58,8 +59,7 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
     [trusted(` ${safeLine(id)} `, "bold"), untrusted(title)],
     [
       nameOf("state"),
-      trusted(`${icon} ${safeLine(status)}`, style),
-      trusted(reason === undefined ? "" : ` (${safeLine(reason)})`),
+      trusted(`${icon} ${safeLine(statusWords(status, isLost && cause !== undefined ? undefined : reason))}`, style),
       trusted(age, "dim"),
     ],
     ...facts.flatMap(([name, text, shown]): Line[] => (text === "" ? [] : [[nameOf(name), untrusted(text, shown)]])),
@@ -87,8 +87,9 @@ function nameOf(fact: string): Span {
 
 function usageText({ spend }: TicketModel): string {
   if (spend.turns === 0) return "";
+  const { cost_usd, told_usd } = spentOf(spend);
   const [told, answered] = [spend.input_tokens, spend.output_tokens].map((one) => countWords(one, spend.untold_turns));
-  return `${costFigure(spentOf(spend))}  ${told} tokens in, ${answered} out`;
+  return `${costWords(cost_usd, told_usd)}  ${told} tokens in, ${answered} out`;
 }
 
 function checksText({ checks }: TicketModel): string {

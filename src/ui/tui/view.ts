@@ -45,7 +45,9 @@ export interface KeyContext {
   /** The page size for scrolling: the rows of the body. */
   readonly rows: number;
   readonly steers: boolean;
+  /** Whether the selected ticket can be tried again, or cancelled. */
   readonly retries: boolean;
+  readonly cancels: boolean;
   /** Whether stopping cuts turns off, so that Ctrl-C asks first. */
   readonly cuts: boolean;
 }
@@ -139,7 +141,7 @@ export const STEPS: Readonly<Record<string, (rows: number) => number>> = {
   pagedown: (rows) => rows,
 };
 
-function steerKey(view: View, { name }: Key, { listed, paused, steers, retries }: KeyContext): KeyResult {
+function steerKey(view: View, { name }: Key, { listed, paused, steers, retries, cancels }: KeyContext): KeyResult {
   if (name === "q") return { view, action: { do: "leave" } };
   if (!steers) return { view };
   const ticket_id = selectedOf(view, listed);
@@ -154,7 +156,9 @@ function steerKey(view: View, { name }: Key, { listed, paused, steers, retries }
     case "r":
       return ticket_id === undefined || !retries ? { view } : { view, action: { do: "retry", ticket_id } };
     case "x":
-      return ticket_id === undefined ? { view } : { view: { ...view, confirm: { do: "cancel", ticket_id } } };
+      return ticket_id === undefined || !cancels
+        ? { view }
+        : { view: { ...view, confirm: { do: "cancel", ticket_id } } };
     default:
       return { view };
   }

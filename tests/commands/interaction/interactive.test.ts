@@ -233,7 +233,7 @@ echo >> ${seen}.times
     await pane.asks("Question 1 of 1");
     pane.type("C-d");
     expect(await pane.exit()).toBe(4);
-    expect(pane.screen()).toMatch(/^>\n.*STOPPED waiting/m);
+    expect(pane.screen()).toMatch(/^>\n.*stopped: a person left a question open/m);
     expect(pane.screen()).toContain(`bosun answer ${await onlySession(here)} c1.name Ada`);
   });
 
@@ -243,7 +243,7 @@ echo >> ${seen}.times
     await pane.asks("Question 1 of 1");
     pane.type("half an ans", "C-c");
     expect(await pane.exit()).toBe(130);
-    expect(pane.screen()).toMatch(/^> half an ans\nStopping:.*\n.*STOPPED/m);
+    expect(pane.screen()).toMatch(/^> half an ans\nStopping:.*\n.*stopped/m);
     expect((await typedJson<{ state: string }>(here, ["status", await onlySession(here), "--json"])).state).toBe(
       "stopped",
     );

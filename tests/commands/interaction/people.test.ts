@@ -314,11 +314,13 @@ describe("work that waits for a person's review", () => {
     const config = here.write("config.json", '{"check_rounds":0}');
     const stopped = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--config", config]);
     const session_id = await onlySession(here);
-    const evidence = 'Its checks failed, so it can only be sent back: "twice: exit code 1"';
+    const evidence = 'Its checks failed, so it can only be sent back: "twice: exit code 1 (grep -c xx out.txt)"';
     expect(stopped.stdout).toContain(evidence);
     expect(stopped.stdout).not.toContain(`bosun review ${session_id} write --approve`);
     const status = await typedJson<{ pending_decisions: object[] }>(here, ["status", session_id, "--json"]);
-    expect(status.pending_decisions).toMatchObject([{ kind: "review", failed_checks: ["twice: exit code 1"] }]);
+    expect(status.pending_decisions).toMatchObject([
+      { kind: "review", failed_checks: ["twice: exit code 1 (grep -c xx out.txt)"] },
+    ]);
     const approved = await typed(here, ["review", "--approve"]);
     expect([approved.code, approved.stderr]).toEqual([2, expect.stringContaining("cannot be approved")]);
     expect((await typed(here, ["review", "--changes", "Once more."])).code).toBe(0);

@@ -115,7 +115,7 @@ it("tells what a revised plan changes when it needs no approval", async () => {
   const { stdout } = await typed(here, ["run", "Do it.", ...revisingCrew(here, "never")]);
   const revised = "PLAN 3 tasks by manager, new: first; restarted: bad; removed: other";
   expect(stdout).toContain(`${revised}\n`);
-  expect(stdout).toMatch(/ bad +blocked -> pending\n/);
+  expect(stdout).toMatch(/ bad +pending\n/);
   expect((await typed(here, ["log"])).stdout).toContain(`${revised}\n`);
 });
 

@@ -34,7 +34,7 @@ describe("--no-more", () => {
     expect(ran.code).toBe(4);
     // Each is shown after the record that asks it.
     expect(ran.stdout).toMatch(
-      /QUESTIONS from playbook .*\n.*WAITS FOR A PERSON\n(?: +.*\n)+.*WAITS FOR A PERSON\n(?: +.*\n)+(?:.*\n)*.*STOPPED/,
+      /QUESTIONS from playbook .*\n.*WAITS FOR A PERSON\n(?: +.*\n)+.*WAITS FOR A PERSON\n(?: +.*\n)+(?:.*\n)*.*stopped: /,
     );
     const said = await here.run(["answer", "--no-more"]);
     expect(said).toMatchObject({ code: 0, stderr: "" });

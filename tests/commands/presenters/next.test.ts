@@ -52,7 +52,7 @@ describe("the next commands", () => {
     const run = await typed(here, ["run", "--plan", here.write("plan.json", TWO), ...withoutRetries(here)]);
     expect(run.code).toBe(1);
     const session_id = await onlySession(here);
-    const next = [`bosun log ${session_id} bad`, `bosun retry ${session_id} bad`, `bosun replay ${session_id}`];
+    const next = [`bosun log ${session_id} bad`, `bosun retry ${session_id} bad`, `bosun report ${session_id}`];
     expect(nextIn(run.stdout)).toEqual(next);
     expect(nextIn((await typed(here, ["status", session_id])).stdout)).toEqual(next);
     expect(nextIn((await typed(here, ["log"])).stdout)).toEqual([`bosun log ${session_id} bad`]);
@@ -137,9 +137,9 @@ describe("the next commands", () => {
     const gated = here.write("c.json", JSON.stringify({ plan_approval: "ask" }));
     const planned = ["run", "--plan", here.write("two.json", TWO), "--config", gated, "--session"];
     for (const session of ["cancelled", "rejected"]) expect((await typed(here, [...planned, session])).code).toBe(4);
-    expect(nextIn((await typed(here, ["cancel", "cancelled"])).stdout)).toEqual(["bosun replay cancelled"]);
+    expect(nextIn((await typed(here, ["cancel", "cancelled"])).stdout)).toEqual(["bosun report cancelled"]);
     expect((await typed(here, ["plan", "rejected", "--reject"])).code).toBe(0);
-    expect(nextIn((await typed(here, ["resume", "rejected"])).stdout)).toEqual(["bosun replay rejected"]);
+    expect(nextIn((await typed(here, ["resume", "rejected"])).stdout)).toEqual(["bosun report rejected"]);
   });
 
   it("name a withdrawn ticket only if another depends on it", () => {
@@ -153,11 +153,11 @@ describe("the next commands", () => {
         ledger: emptyLedger(),
         report: { tickets: [withdrawn, ...others] },
       });
-    expect(steps({ ticket_id: "mine", status: "error", reason: "cancelled" })).toEqual(["bosun replay s"]);
+    expect(steps({ ticket_id: "mine", status: "error", reason: "cancelled" })).toEqual(["bosun report s"]);
     expect(steps({ ticket_id: "next", status: "pending", blocked_by: ["old"] })).toEqual([
       "bosun log s old",
       "bosun retry s old",
-      "bosun replay s",
+      "bosun report s",
     ]);
   });
 });
@@ -184,13 +184,13 @@ describe("a home named with --home", () => {
     const paused = await copied(`${named} pause asks`);
     expect(paused.stderr).toContain(`${resume}.`);
     expect((await copied(answer)).stdout).toContain(`  ${resume}\n`);
-    expect((await copied(resume)).stdout).toContain(`next    ${named} replay asks --verify\n`);
+    expect((await copied(resume)).stdout).toContain(`next    ${named} report asks\n`);
     expect((await copied(`${named} roles`)).stdout).toContain(`next    ${named} doctor\n`);
     expect((await copied(`${named} doctor`)).stdout).toContain(
       `next    ${named} run --plan FILE\n        ${named} run "…" --manager CMD --worker CMD\n`,
     );
     const found = await at(home, ["status", "asks", "--home", home]);
-    expect(nextIn(found.stdout)).toEqual(["bosun replay asks --verify"]);
+    expect(nextIn(found.stdout)).toEqual(["bosun report asks", "bosun replay asks --verify"]);
   });
 
   it("is in the hints of JSON errors", async () => {

@@ -65,16 +65,16 @@ it.each<[ends: string, session: ScheduleSession, cost: string, untold: number]>(
     "$0.50",
     0,
   ],
-  ["when its scheduler is killed", given().recover(false), "$?", 1],
-  ["at a stop", given().stop(), "$?", 1],
+  ["when its scheduler is killed", given().recover(false), "-", 1],
+  ["at a stop", given().stop(), "-", 1],
   [
     "at a stop and is given again",
     given().stop().recover().admit("build").answer("build", "report", COMPLETED, HALF),
     "$0.50+",
     1,
   ],
-  ["when the session closes", given().command("cancel"), "$?", 1],
-  ["when its ticket is taken away", given().command("cancel", "build"), "$?", 1],
+  ["when the session closes", given().command("cancel"), "-", 1],
+  ["when its ticket is taken away", given().command("cancel", "build"), "-", 1],
 ])("counts what a turn used as unknown unless it was told: it ends %s", (_, session, cost, untold) => {
   const { spend, roles, subjects } = modelOf(session.records);
   for (const one of [spend, roles.get("hand")?.spend, subjects.get("build")?.spend]) {

@@ -220,7 +220,7 @@ describe("keys", () => {
 });
 
 function shown(scene: Scene, view: View) {
-  const can = { steers: true, retries: true, cuts: false };
+  const can = { steers: true, retries: true, cancels: true, cuts: false };
   return { listed: selectable(scene, view), paused: false, rows: pageRows(24), ...can };
 }
 
