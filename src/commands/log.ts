@@ -19,7 +19,7 @@ import type { StoreReader } from "../store/store.ts";
 import { recordsOf } from "../store/kept-record.ts";
 import { clipped, safeLine } from "../ui/display.ts";
 import { PROGRESS_MS, progressLine } from "../ui/progress.ts";
-import { type RecordLine, WHOLE } from "../ui/record-lines.ts";
+import { type RecordLine, WHOLE } from "../ui/record-event.ts";
 import { timelineLines } from "../ui/timeline.ts";
 import { RecordFormatter } from "../ui/record-formatter.ts";
 import type { Output } from "../ui/terminal.ts";
@@ -165,7 +165,10 @@ function followOutput(story: Story, turn: FollowedTurn, fromNow: boolean): void 
 function showPrinted(story: Story, toEnd = false): void {
   const { printing, target } = story;
   for (const { text } of printing?.output.read(toEnd) ?? []) {
-    const line = { ticket: target.ticket_id, text: `${printing?.role_id} | ${clipped(text, WIDEST_LINE)}` };
+    const line = {
+      ticket: target.ticket_id,
+      text: `${printing?.role_id} | ${clipped(text.replace(/^\| /, ""), WIDEST_LINE)}`,
+    };
     const now = instant(sessionTime(story.store, target.row.session_id, true));
     showLine(story, now, { ...line, style: "dim" });
   }

@@ -1,6 +1,7 @@
+import { type Json, listOf, objectOf, textOf } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { parseDocument, type SourceDocument } from "../protocol/document/document.ts";
-import type { Problem } from "../protocol/document/problem.ts";
+import type { Finding, Problem } from "../protocol/document/problem.ts";
 import type { Fallible } from "../protocol/failure.ts";
 import { understood } from "../protocol/leniency.ts";
 import { MAX_LINE_BYTES } from "../protocol/limits.ts";
@@ -38,7 +39,10 @@ export async function loadPlanFile(
   if (!source.ok) return err(problemsFailure([source.error]));
   const { value, written } = understood("plan_file", source.value.value);
   const broken = await checkSchema("plan_file", value, written);
-  if (broken.length > 0) return err(findingsFailure(source.value, broken));
+  if (broken.length > 0) {
+    const strays = strayDependencies(value).map((stray) => ({ ...stray, pointer: written(stray.pointer) }));
+    return err(findingsFailure(source.value, [...broken, ...strays]));
+  }
   const plan = value as unknown as PlanFile;
   const document: SourceDocument = {
     ...source.value,
@@ -51,4 +55,17 @@ export async function loadPlanFile(
   return findings.length > 0
     ? err(findingsFailure(document, findings))
     : ok({ plan, source: document, text: text.value });
+}
+
+/** The dependencies that are no task of the plan, for a list of everything that is wrong with it. */
+export function strayDependencies(plan: Json): Finding[] {
+  const tasks = listOf(objectOf(plan).tasks).map(objectOf);
+  const ids = new Set(tasks.map(({ task_id }) => task_id));
+  return tasks.flatMap(({ task_id, dependencies }, index) =>
+    listOf(dependencies).flatMap((id, place) => {
+      if (typeof id !== "string" || ids.has(id)) return [];
+      const what = `task "${textOf(task_id)}" depends on "${id}", which is not in the plan`;
+      return [{ pointer: `/tasks/${index}/dependencies/${place}`, what }];
+    }),
+  );
 }

@@ -45,7 +45,8 @@ function readBytes(file: TextSource, limit_bytes: number): Result<Uint8Array, Pr
     // Without O_NONBLOCK, opening a named pipe that has no writer would wait forever.
     descriptor = file === "-" ? 0 : openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(descriptor);
-    if (stat.isDirectory()) return wrong(file, "this is a directory", "a file");
+    if (stat.isDirectory())
+      return err({ file, pointer: "", what: "this is a directory", expected: "a file", missing: true });
     if (stat.size > limit_bytes) return tooLong(file, limit_bytes);
     const bytes = stat.isFile() ? readFileSync(descriptor) : streamed(descriptor, limit_bytes);
     return bytes.length > limit_bytes ? tooLong(file, limit_bytes) : ok(bytes);

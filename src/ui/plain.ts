@@ -6,7 +6,7 @@ import { LiveLine } from "./live-line.ts";
 import { PROGRESS_MS, PendingProgress } from "./progress.ts";
 import { HEARTBEAT_MS, type Opening, type Reporter } from "./reporter.ts";
 import { RecordFormatter } from "./record-formatter.ts";
-import { BRIEF, type RecordLine } from "./record-lines.ts";
+import { BRIEF, type RecordLine } from "./record-event.ts";
 import { stoppingWords } from "./stopping.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { TICKET_WIDTH, timelineLines } from "./timeline.ts";

@@ -1,7 +1,7 @@
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { tellingOf } from "../protocol/telling.ts";
 import { progressOf } from "../runtime/feed/standing.ts";
-import type { RecordLine } from "./record-lines.ts";
+import type { RecordLine } from "./record-event.ts";
 import { quoted } from "./words.ts";
 
 /** How often progress is shown, in ms: an agent may report it a thousand times per second. */

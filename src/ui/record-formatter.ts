@@ -2,8 +2,10 @@ import { remedyFor } from "../kernel/holds.ts";
 import { AGENT_PAYLOAD_TYPES, type PayloadType } from "../protocol/payload.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { type Telling, tellingOf, type ToldHold } from "../protocol/telling.ts";
+import { listOf, objectOf, textOf } from "../lib/json.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
-import { type FormatOptions, type RecordLine, recordLines } from "./record-lines.ts";
+import type { FormatOptions, RecordLine } from "./record-event.ts";
+import { recordLines } from "./record-lines.ts";
 import { outageWords } from "./hold-words.ts";
 import type { Style } from "./terminal.ts";
 import { localMoment } from "./timeline.ts";
@@ -28,11 +30,12 @@ const NOTICEABLE_MS = 5_000;
 /** The colours of those who speak, in the order in which they come. */
 const VOICES: readonly Style[] = ["cyan", "magenta", "green", "blue", "yellow"];
 
-/** Formats a session's records. Call with them in order. It remembers the role of each turn, and which roles are held. */
+/** Formats a session's records. Call with them in order. It remembers the role of each turn, what was asked, and which roles are held. */
 export class RecordFormatter {
   /** The role of a turn, and when the turn was given, in ms since 1970. */
   readonly #turns = new Map<string, { readonly role_id: string; readonly since: number }>();
   readonly #holds = new Map<string, ToldHold>();
+  readonly #questions = new Map<string, string>();
   readonly #voices = new Map<string, Style | undefined>();
   /** The roles whose rate was shown. It holds a role again and again. */
   readonly #paced = new Set<string>();
@@ -53,7 +56,12 @@ export class RecordFormatter {
     if (record.payload_type === "turn_request" && turn_id !== undefined)
       this.#turns.set(turn_id, { role_id: record.target, since: Date.parse(received_at) });
     const role_id = turn_id === undefined ? undefined : this.#turns.get(turn_id)?.role_id;
-    const lines = [...recordLines(record, { ...options, role_id }), ...this.#holdLines(record, tellingOf(record))];
+    const telling = tellingOf(record);
+    for (const { ask_id } of telling.asks)
+      for (const { question_id, text } of listOf(record.payload.questions).map(objectOf))
+        this.#questions.set(`${ask_id}.${textOf(question_id)}`, textOf(text));
+    const questions = options.codes === true ? undefined : this.#questions;
+    const lines = [...recordLines(record, { ...options, role_id, questions }), ...this.#holdLines(record, telling)];
     // Who states something is told by its colour.
     if (options.presentation?.statementName === undefined) return lines;
     return lines.map((line) => ({ ...line, name_style: this.#voiceOf(line.ticket) }));

@@ -1,6 +1,6 @@
 import { widthOf } from "../lib/text-layout.ts";
 import { hanging, safeLine } from "./display.ts";
-import type { RecordLine } from "./record-lines.ts";
+import type { RecordLine } from "./record-event.ts";
 import type { Output } from "./terminal.ts";
 import { localize } from "./words.ts";
 

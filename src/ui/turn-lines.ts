@@ -1,7 +1,7 @@
 import type { SessionEvent, TurnAbout } from "../runtime/bus.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { clipped } from "./display.ts";
-import type { RecordLine } from "./record-lines.ts";
+import type { RecordLine } from "./record-event.ts";
 
 /** Maximum number of console lines of a turn at once; then one per second, so that a chatty agent does not flood the screen. */
 const BURST = 3;

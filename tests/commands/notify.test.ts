@@ -51,7 +51,7 @@ describe("notify", () => {
     const [question, stopped] = told(here);
     expect(question).toMatchObject({
       event: "question",
-      message: `${session_id} needs a person:\nc1.name: Whose name?\n  bosun answer ${session_id} c1.name Ada`,
+      message: `workspace: Write some files.\n${session_id} needs a person:\nc1.name: Whose name?\n  bosun answer ${session_id} c1.name Ada`,
     });
     expect(stopped).toMatchObject({ event: "stopped" });
     const spec = readFileSync(join(ROOT, "SPEC.md"), "utf8");

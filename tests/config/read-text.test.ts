@@ -38,7 +38,7 @@ describe("a file is refused with the reason", () => {
   ])("%s", (_, make, facts) => {
     const file = make(scratch());
     const { what, expected = "", nearest = "", ...rest } = errorOf(loadDocument(file));
-    expect(rest).toEqual({ file, pointer: "", ...(/no such/.test(what) ? { missing: true } : {}) });
+    expect(rest).toEqual({ file, pointer: "", ...(/no such|a directory/.test(what) ? { missing: true } : {}) });
     expect(`${what} ${expected}${nearest}`).toMatch(facts);
   });
   test("unreadable", () => {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { notificationFor } from "../../src/commands/driver/runtime-environment.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
@@ -72,6 +72,7 @@ describe("a notification", () => {
     const session = await begin(rig, its);
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
     const { session_id } = session;
+    const about = `${basename(rig.workspace)}: Do the thing`;
     const base = { session_id, home: rig.home };
     const answer = `bosun answer ${session_id} c1.q Because.`;
     const question = {
@@ -86,7 +87,7 @@ describe("a notification", () => {
       {
         ...base,
         event: "question",
-        message: `${session_id} needs a person:\nc1.q: Why?\n  ${answer}`,
+        message: `${about}\n${session_id} needs a person:\nc1.q: Why?\n  ${answer}`,
         questions: [question],
         next: [answer],
       },
@@ -113,7 +114,7 @@ describe("a notification", () => {
         event: "closed",
         message: expect.stringContaining(`${session_id} is done: 1 of 1 ticket done`) as string,
         outcome: "done",
-        next: [`bosun replay ${session_id} --verify`],
+        next: [`bosun report ${session_id}`, `bosun replay ${session_id} --verify`],
       },
     ]);
     expect(readFileSync(join(rig.workspace, "events"), "utf8")).toBe("question\nstopped\nclosed\n");
@@ -161,10 +162,11 @@ describe("a notification", () => {
     const session = await begin(rig, its);
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
     const { session_id } = session;
+    const about = `${basename(rig.workspace)}: Do the thing`;
     expect(told(rig)).toMatchObject([
       {
         event: "hold",
-        message: `${session_id}: the role "boss" (account "ours") is held (authentication): log in with its program.`,
+        message: `${about}\n${session_id}: the role "boss" (account "ours") is held (authentication): log in with its program.`,
         holds: [{ role_id: "boss" }, { role_id: "hand" }],
         next: [`bosun resume ${session_id} --release boss`, `bosun status ${session_id}`],
       },

@@ -5,7 +5,7 @@ import type { UnsealedRecord } from "../../src/protocol/record.ts";
 import { heldWords } from "../../src/ui/hold-words.ts";
 import { jsonReporter } from "../../src/ui/json.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
-import { BRIEF, type RecordLine } from "../../src/ui/record-lines.ts";
+import { BRIEF, type RecordLine } from "../../src/ui/record-event.ts";
 import type { Standing } from "../../src/runtime/feed/standing.ts";
 import type { Ending, Opening } from "../../src/ui/reporter.ts";
 import { applyRecord } from "../../src/ui/model/apply.ts";

@@ -7,7 +7,7 @@ import { answersLabel, promptQuestion } from "../../src/ui/prompt.ts";
 import { endingLines } from "../../src/ui/ending.ts";
 import { planLines } from "../../src/ui/plan.ts";
 import { RecordFormatter } from "../../src/ui/record-formatter.ts";
-import { BRIEF } from "../../src/ui/record-lines.ts";
+import { BRIEF } from "../../src/ui/record-event.ts";
 import type { Ending } from "../../src/ui/reporter.ts";
 import { outputOn, type Terminal } from "../../src/ui/terminal.ts";
 import { timelineLines } from "../../src/ui/timeline.ts";

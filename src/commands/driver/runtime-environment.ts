@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
 import { tellingChanges } from "../../agents/changes.ts";
 import { type Closed, programsInside } from "../../agents/isolation/role-sandbox.ts";
@@ -17,7 +17,7 @@ import { sessionPaths } from "../../runtime/paths.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
 import { databasePath } from "../../store/database.ts";
 import type { Store, StoreReader } from "../../store/store.ts";
-import { safeJson, safeText } from "../../ui/display.ts";
+import { clipped, safeJson, safeText } from "../../ui/display.ts";
 import { causeLines, headline } from "../../ui/ending.ts";
 import { commandFor, holdSentence, linesFor, oneOfEachAccount, releasesOf, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
@@ -37,6 +37,9 @@ export interface RuntimeEnvironment extends Surroundings {
 
 /** Timeout of a notification program, in ms. */
 const NOTIFICATION_MS = 30_000;
+
+/** In columns. */
+const ABOUT_WIDTH = 100;
 
 export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: CommandContext): RuntimeEnvironment {
   collectEarly();
@@ -104,8 +107,20 @@ export function notificationFor(
         : aboutEnd(program, home, store, session);
   if (about === undefined) return undefined;
   const { message, next, ...more } = about;
-  const said = { message: message.join("\n"), ...more, next: next.map((command) => localize({ program }, command)) };
+  const said = {
+    message: [aboutLine(store, session_id), ...message].filter(Boolean).join("\n"),
+    ...more,
+    next: next.map((command) => localize({ program }, command)),
+  };
   return safeJson({ event, session_id, home, ...said, ...(again ? { again } : {}) });
+}
+
+/** The repository and the requirement, because a notification may be all that a person sees. */
+function aboutLine(store: StoreReader, session_id: string): string {
+  const row = store.session(session_id);
+  return row.ok
+    ? clipped(`${basename(row.value.workspace)}: ${row.value.requirement ?? row.value.mode}`, ABOUT_WIDTH)
+    : "";
 }
 
 function aboutQuestions(program: string, store: StoreReader, session_id: string, asks: Notification["asks"]) {
@@ -115,7 +130,7 @@ function aboutQuestions(program: string, store: StoreReader, session_id: string,
   return { message, questions, next: answersTo(session_id, questions) };
 }
 
-/** What is needed, and the command that provides it, because a notification may be all that a person sees. */
+/** What is needed, and the command that provides it. */
 function needLines(program: string, session_id: string, waiting: Waiting): string[] {
   const [sentence, ...details] = linesFor(waiting, { program });
   const command = localize({ program }, commandFor(session_id, waiting));

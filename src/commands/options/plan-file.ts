@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { findingsFailure } from "../../config/document.ts";
 import { crewProgram } from "../../config/installation.ts";
-import type { LoadedPlan } from "../../config/plan-file.ts";
+import { type LoadedPlan, strayDependencies } from "../../config/plan-file.ts";
 import { isPlaybook, isShell } from "../../config/role-defaults.ts";
 import { checkSchema } from "../../config/schema-check.ts";
 import { checkGraph } from "../../kernel/graph.ts";
@@ -22,7 +22,10 @@ export function worksByShell(roles: readonly Role[]): boolean {
 /** Why the playbook manager cannot play a plan file; undefined if it can. */
 export async function unplayable({ plan, source }: LoadedPlan): Promise<Failure | undefined> {
   const broken = await checkSchema("playable_plan", plan);
-  const findings = broken.length > 0 ? broken : planFindings(plan, (name) => existsSync(crewProgram(name)));
+  const findings =
+    broken.length > 0
+      ? [...broken, ...strayDependencies(plan)]
+      : planFindings(plan, (name) => existsSync(crewProgram(name)));
   return findings.length === 0 ? undefined : findingsFailure(source, findings);
 }
 

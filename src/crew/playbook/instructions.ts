@@ -72,11 +72,10 @@ export function afterError({ task, playbook, revision }: Work, error: JsonObject
   const code = typeof error["code"] === "string" ? error["code"] : "agent_failed";
   const message = textWithin(error["message"]) || code;
   const last = Math.max(1, revisions);
-  const tries = Math.max(1, revision + 1);
   if (next > last || playbook["on_error"] === "give_up") {
     return errorReply(
       code,
-      reason(`${textWithin(task["task_id"])}: gave up after ${tries === 1 ? "1 try" : `${tries} tries`}: ${message}`),
+      reason(`the playbook knows no other way to do ${textWithin(task["task_id"])}`),
       "look at the ticket's log",
     );
   }

@@ -87,7 +87,8 @@ function usedOf(ledger: Ledger): { readonly turns: number; readonly tokens: numb
 function reached(limit: keyof Budget, used: number, max: number, unit: string): LimitReached {
   const raise =
     limit === "tokens" || limit === "usd" ? ` (${used} used): bosun resume --budget-${limit} raises it` : "";
-  return { message: `the limit of ${max} ${unit} is reached${raise}`, details: { limit, used, max } };
+  const what = max === 1 ? unit.replace(/s$/, "") : unit;
+  return { message: `the limit of ${max} ${what} is reached${raise}`, details: { limit, used, max } };
 }
 
 function unknown(limit: "tokens" | "usd", used: number, max: number, roles: readonly string[]): LimitReached {

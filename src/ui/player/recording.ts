@@ -7,7 +7,7 @@ import type { Retell } from "../../runtime/retelling.ts";
 import { resolverOf } from "../../runtime/records.ts";
 import type { SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
-import { BRIEF } from "../record-lines.ts";
+import { BRIEF } from "../record-event.ts";
 import { type StoryLine, storyOf } from "../tui/stories.ts";
 import type { TimeRange } from "./moment.ts";
 import type { ShownRecord } from "./shown-record.ts";

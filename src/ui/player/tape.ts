@@ -1,7 +1,7 @@
 import type { RecordFile } from "../../log/reader.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { failedChecks } from "../failure-lines.ts";
-import { OWN_LINE } from "../record-lines.ts";
+import { OWN_LINE } from "../record-event.ts";
 
 /** What a person looks for in a log. */
 export type Marker = "error" | "question" | "decision" | "review";

@@ -2,7 +2,7 @@ import { objectOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { cut } from "../../protocol/refusal.ts";
 import type { RecordFormatter } from "../record-formatter.ts";
-import { BRIEF } from "../record-lines.ts";
+import { BRIEF } from "../record-event.ts";
 import { wordsOf } from "../words.ts";
 
 /** A record as a row of a list, with its payload. */

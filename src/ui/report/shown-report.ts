@@ -25,7 +25,7 @@ function outcomeOf({ session }: SessionReport): Pick<PageData, "outcome" | "tone
   const { closed, stopped, cause } = session;
   const state = stateOf(session) || "unknown";
   if (closed !== undefined) {
-    const reason = closed.reason === undefined ? "" : `, ${closed.reason}`;
+    const reason = closed.reason === undefined ? "" : `: ${closed.reason.replaceAll("_", " ")}`;
     return { outcome: `${state}${reason}`, tone: closed.outcome === "done" ? "good" : "bad" };
   }
   if (stopped === undefined) return { outcome: state, tone: "warn" };

@@ -3,7 +3,7 @@ import { heldWords } from "../hold-words.ts";
 import { applyRecord } from "../model/apply.ts";
 import { emptyModel, type SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
-import { BRIEF } from "../record-lines.ts";
+import { BRIEF } from "../record-event.ts";
 import type { Ending, Opening, Reporter } from "../reporter.ts";
 import { stoppingWords } from "../stopping.ts";
 import type { Terminal } from "../terminal.ts";

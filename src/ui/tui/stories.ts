@@ -2,7 +2,7 @@ import { TurnOutput } from "../../runtime/feed/turn-output.ts";
 import type { ToldTurn } from "../../protocol/telling.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { RecordFormatter } from "../record-formatter.ts";
-import type { FormatOptions, RecordLine } from "../record-lines.ts";
+import type { FormatOptions, RecordLine } from "../record-event.ts";
 
 /** One line of a story, with its time in ms since 1970. The text is untrusted. */
 export interface StoryLine extends RecordLine {

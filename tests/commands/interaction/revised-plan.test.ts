@@ -73,7 +73,7 @@ it("does not show a plan that was sent back", async () => {
   expect((await typed(here, ["plan", "--revise", "Smaller."])).code).toBe(0);
   expect((await typed(here, ["plan"])).stdout).toMatch(/^A revised plan of 3 tasks\n/);
   const { code, stdout } = await typed(here, ["resume"]);
-  expect([code, stdout]).toEqual([4, expect.stringContaining("the manager failed once on requirement")]);
+  expect([code, stdout]).toEqual([4, expect.stringContaining("stopped: the manager failed once\n")]);
   expect((await typed(here, ["plan"])).stdout).toMatch(/^A plan of 3 tasks\n\n/);
 });
 

@@ -1,7 +1,7 @@
 import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import type { UnsealedRecord } from "../../../src/protocol/record.ts";
 import { RecordFormatter } from "../../../src/ui/record-formatter.ts";
-import { BRIEF } from "../../../src/ui/record-lines.ts";
+import { BRIEF } from "../../../src/ui/record-event.ts";
 import type { Line } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
 import { Stories } from "../../../src/ui/tui/stories.ts";
