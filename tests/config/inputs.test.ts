@@ -26,6 +26,14 @@ describe("a plan file", () => {
     expect(plan.tasks.map(({ task_id }) => task_id)).toEqual(["a", "b"]);
     expect(source.position("/tasks/1/dependencies/0")).toMatchObject({ line: 7, column: 20 });
   });
+  test("has its misspelt keys and its unknown dependencies told in one round", async () => {
+    const step = (word: string) => `    instruction: { summary: s, steps: [{ text: t, ${word}: "true" }] }\n`;
+    const task = (id: string, more: string) => `  - task_id: ${id}\n    description: D\n${more}`;
+    const text = `requirement: r\ntasks:\n${task("a", step("shel"))}${task("b", `    dependencies: [aa]\n${step("shel")}`)}`;
+    const { message } = errorOf(await loadPlanFile(scratch().write("plan.yaml", text)));
+    expect(message.match(/plan\.yaml:\d+/g)).toHaveLength(3);
+    expect(message).toContain('task "b" depends on "aa", which is not in the plan');
+  });
   test("is read as it is meant, and refused where it is written", async () => {
     const place = scratch();
     const text =

@@ -4,7 +4,7 @@ import type { Presentation } from "../../src/kernel/presentation.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { MODES } from "../../src/modes/index.ts";
 import { RecordFormatter } from "../../src/ui/record-formatter.ts";
-import { BRIEF } from "../../src/ui/record-event.ts";
+import { BRIEF, WHOLE } from "../../src/ui/record-event.ts";
 import { recordLines } from "../../src/ui/record-lines.ts";
 import { outputOn } from "../../src/ui/terminal.ts";
 import { timelineLines } from "../../src/ui/timeline.ts";
@@ -31,6 +31,31 @@ describe("the lines of a record", () => {
         expect(() => recordLines(record(payload_type, payload))).not.toThrow();
       }
     }
+  });
+});
+
+describe("words and codes", () => {
+  const told = { code: "agent_failed", message: "Role w exited with code 3.", resolution_hint: "Mend it." };
+  const effects = [{ ticket_id: "t", from: "in_progress", event: "e", to: "blocked", reason: "agent_failed" }];
+  const failed = record("turn_failed", told, { ticket_id: "t", attempt: 2, effects }, "scheduler");
+  const textsOf = (one: typeof failed, options = BRIEF) => recordLines(one, options).map(({ text }) => text);
+
+  it("say the cause where a session is followed, and the codes in the log", () => {
+    expect(textsOf(failed)).toEqual(["failed (try 2): Role w exited with code 3."]);
+    const [logged = ""] = textsOf(failed, WHOLE);
+    for (const code of ["in_progress -> blocked", "reason=agent_failed", "attempt=2"]) expect(logged).toContain(code);
+  });
+
+  it("say that work is sent back, by whom and why", () => {
+    const moved = [{ ticket_id: "t", from: "awaiting_review", event: "e", to: "in_progress" }];
+    const review = { decision: "changes_requested", notes: "write it again" };
+    const back = record("review", review, { ticket_id: "t", effects: moved }, "manager");
+    expect(textsOf(back)).toEqual(["sent back by manager: write it again"]);
+  });
+
+  it("show a refused command of a person in the log only", () => {
+    const refused = record("user_command", { command: "cancel" }, { ticket_id: "t", disposition: "refused" });
+    expect([textsOf(refused), textsOf(refused, WHOLE).length]).toEqual([[], 1]);
   });
 });
 

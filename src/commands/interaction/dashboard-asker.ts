@@ -1,6 +1,7 @@
 import { defined } from "../../lib/json.ts";
 import type { Dashboard, Steering } from "../../ui/tui/dashboard.ts";
 import type { SessionAction } from "../../ui/tui/view.ts";
+import { wrappedLines } from "../../ui/display.ts";
 import { alertWords } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk, SessionControl } from "./interaction.ts";
@@ -54,7 +55,8 @@ export class DashboardAsker implements Asker, Steering {
   async answer(ticket_id: string | undefined): Promise<void> {
     const { context } = this.#parts;
     const { err } = context.terminal;
-    err.line(err.style("dim", "Esc goes back to the dashboard and leaves the rest open."));
+    for (const line of wrappedLines("Esc goes back to the dashboard and leaves the rest open.", err.width, 0))
+      err.line(err.style("dim", line));
     const terminal = { ...context.terminal, returns: true };
     const prompts = new PromptAsker({ ...this.#parts, context: { ...context, terminal }, left: () => {} });
     this.#prompts = prompts;

@@ -8,7 +8,7 @@ import { fails, type Failure, failure, type Fallible } from "../../protocol/fail
 import { sessionPaths } from "../../runtime/paths.ts";
 import { databasePath } from "../../store/database.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
-import { safeLine } from "../../ui/display.ts";
+import { hanging, safeLine } from "../../ui/display.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { homeOf, withHome } from "../context/home.ts";
@@ -102,6 +102,7 @@ export function tellUnknownLogs({ terminal: { err } }: CommandContext, home: str
     if (last_sequence >= (folders.get(session_id) ?? 0) || store.holder(session_id)) folders.delete(session_id);
   if (folders.size === 0) return;
   const names = safeLine([...folders.keys()].join(", "));
-  err.line(`The database does not have all records of these folders in ${safeLine(join(home, "logs"))}: ${names}`);
+  const what = `The database does not have all records of these folders in ${safeLine(join(home, "logs"))}: ${names}`;
+  for (const line of hanging(what, err.width, 2)) err.line(line);
   err.line(`  To add them: ${localize(err, "bosun rebuild")}`);
 }

@@ -4,7 +4,7 @@ import { isUnsafe } from "../../../src/lib/terminal-text.ts";
 import { readerOf } from "../../../src/kernel/kit/descriptor.ts";
 import { debate } from "../../../src/modes/debate/debate.ts";
 import { fieldOf } from "../../../src/ui/keyboard/field.ts";
-import { dashboardFrame, pageRows, selectable } from "../../../src/ui/tui/frame.ts";
+import { dashboardFrame, keysFor, pageRows, selectable } from "../../../src/ui/tui/frame.ts";
 import { widthOfLine } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
 import { handleKey, INITIAL_VIEW, type View } from "../../../src/ui/tui/view.ts";
@@ -28,6 +28,51 @@ describe("the dashboard", () => {
   it.each(["ticket", "graph", "help"] as const)("has a %s page", (page) => {
     const view: View = { ...INITIAL_VIEW, page, selected: "tests" };
     expect(textOf(dashboardFrame(sceneOf(SESSION), view, 80, 24))).toMatchSnapshot();
+  });
+
+  it("shows what failed with its title and its cause, on 80 columns too", () => {
+    const created = ["a", "b"].map((id) => effect(id, null, "in_progress"));
+    const failed = record(
+      "turn_failed",
+      {
+        code: "agent_failed",
+        message: "Role w exited with code 3.",
+        details: { exit_code: 3, stderr_tail: "Error: no foo\n" },
+      },
+      { ticket_id: "a", effects: [effect("a", "in_progress", "blocked", "agent_failed")] },
+    );
+    const scene = sceneOf([record("plan", {}, { effects: created }, "boss"), failed]);
+    for (const columns of [80, 120]) {
+      const lines = textOf(dashboardFrame(scene, INITIAL_VIEW, columns, 24));
+      expect(lines).toContain("  a: Error: no foo");
+      expect(lines).not.toContain("agent_failed");
+    }
+  });
+
+  it("offers retry and cancel only where they can do something", () => {
+    const created = ["bad", "good", "busy"].map((id) => effect(id, null, "in_progress"));
+    const ended = [effect("bad", "in_progress", "error"), effect("good", "in_progress", "done")];
+    const scene = sceneOf([record("plan", {}, { effects: created }), record("report", {}, { effects: ended })]);
+    expect(["bad", "good", "busy", undefined].map((id) => keysFor(scene, id))).toEqual([
+      { retries: true, cancels: false },
+      { retries: false, cancels: false },
+      { retries: false, cancels: true },
+      { retries: false, cancels: false },
+    ]);
+    const foot = (selected: string) =>
+      textOf(dashboardFrame(scene, { ...INITIAL_VIEW, selected }, 140, 24))
+        .split("\n")
+        .at(-1);
+    expect(foot("good")).not.toMatch(/retry|cancel/);
+    expect(foot("bad")).toContain("r retry");
+    expect(foot("busy")).toContain("x cancel");
+  });
+
+  it("says how a paused session goes on", () => {
+    const scene = sceneOf([record("plan", {}, { state: "paused", effects: [effect("a", null, "pending")] })]);
+    const lines = textOf(dashboardFrame(scene, INITIAL_VIEW, 140, 24));
+    expect(lines).toContain("paused: [p] goes on");
+    expect(lines).toContain("p go on");
   });
 
   it("has a row more while something is away, and the same number of rows", () => {
