@@ -3,6 +3,7 @@ import { ok } from "../lib/result.ts";
 import type { Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
+import type { Cause } from "../ui/cause.ts";
 import { clipped, hanging, safeJson, safeLine, safeText } from "../ui/display.ts";
 import { type ChildWaiting, commandFor, showHolds, showKept, showWaiting } from "../ui/waiting.ts";
 import type { Output } from "../ui/terminal.ts";
@@ -14,7 +15,7 @@ import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { keptCommands, type KeptMessage, type Needed } from "./lookup/kept.ts";
 import { tellUnknownLogs } from "./lookup/log-source.ts";
 import { lookInto } from "./lookup/homes.ts";
-import { neededOf } from "./lookup/view.ts";
+import { neededOf, whyStopped } from "./lookup/view.ts";
 
 interface InboxOptions extends PagerOption {
   readonly json?: boolean;
@@ -28,6 +29,8 @@ interface Waits {
   readonly holds: ChildWaiting["holds"];
   readonly kept: readonly KeptMessage[];
   readonly isHeld: boolean;
+  /** Why the role failed for which it stopped. */
+  readonly cause: Cause | undefined;
 }
 
 /** `bosun inbox`: lists everything in all homes of this user that needs a person. */
@@ -74,8 +77,10 @@ async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
     // A spent budget is a limit, not a request: other roles may finish the work.
     const holds = needed.holds.filter(({ limit }) => limit === undefined);
     const kept = keptCommands(store, session_id);
-    if (waiting.length + holds.length + kept.length === 0) continue;
-    all.push({ home, row, waiting, holds, kept, isHeld: store.holder(session_id) !== undefined });
+    const isHeld = store.holder(session_id) !== undefined;
+    const cause = isHeld ? undefined : whyStopped(store, row);
+    if (waiting.length + holds.length + kept.length === 0 && cause === undefined) continue;
+    all.push({ home, row, waiting, holds, kept, isHeld, cause });
   }
   return all;
 }
@@ -86,7 +91,10 @@ function outputFor(context: CommandContext, here: string, home: string): Output 
   return home === here ? out : { ...out, program: invocationName({ ...context, home }), anywhere: out.program };
 }
 
-function entriesOf(out: Output, { home, row: { session_id, workspace }, waiting, holds, kept }: Waits): object[] {
+function entriesOf(
+  out: Output,
+  { home, row: { session_id, workspace }, waiting, holds, kept, cause }: Waits,
+): object[] {
   const entry = (what: object, command: string) => ({
     session_id,
     ...what,
@@ -99,6 +107,7 @@ function entriesOf(out: Output, { home, row: { session_id, workspace }, waiting,
     ...waiting.map((one) => entry(one, one.kept === undefined ? commandFor(session_id, one) : resume)),
     ...holds.map((hold) => entry({ kind: "hold", ...hold }, `${resume} --release ${hold.role_id}`)),
     ...kept.map((word) => entry({ kind: "kept", ...word }, resume)),
+    ...(cause === undefined ? [] : [entry({ kind: "failed", ...cause }, `bosun log ${session_id}`)]),
   ];
 }
 
@@ -114,9 +123,11 @@ function show(out: Output, all: readonly Waits[], outputFor: (waits: Waits) => O
   }
 }
 
-function showSession(out: Output, { row, waiting, holds, kept, isHeld }: Waits): void {
+function showSession(out: Output, { row, waiting, holds, kept, isHeld, cause }: Waits): void {
   const { session_id } = row;
   out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
+  const why = cause && hanging(`The ${cause.role_id} failed: ${safeLine(cause.words)}`, out.width - 2, 2);
+  for (const line of why ?? []) out.line(`  ${line}`);
   for (const one of waiting) showWaiting(out, session_id, one, one.kept);
   showKept(out, session_id, kept);
   showHolds(out, session_id, holds);

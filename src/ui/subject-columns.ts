@@ -13,6 +13,8 @@ export interface ListedSubject
   extends Readonly<Pick<SubjectState, "id" | "status" | "title" | "attempt">>,
     Readonly<Partial<Pick<SubjectState, "owner" | "max_attempts" | "reason" | "spent" | "since">>> {
   readonly blocked_by?: string | undefined;
+  /** On what a subject that has not begun depends. */
+  readonly waits_for?: string | undefined;
   /** Whether its turn or its checks were cut off. */
   readonly interrupted?: boolean | undefined;
   /** When its first turn was given. */
@@ -84,9 +86,10 @@ export function columnsOf({ name, presentation, now = 0 }: SubjectList): Subject
 
 /** The state with its reason; an interrupted subject keeps its recorded state. */
 function stateOf(subject: ListedSubject, presentation: Presentation | undefined): string {
-  const { status, interrupted, blocked_by, reason, spent } = subject;
+  const { status, interrupted, blocked_by, waits_for, reason, spent } = subject;
   if (interrupted === true) return `interrupted (${status})`;
-  if (blocked_by !== undefined) return `waits for ${blocked_by}`;
+  const awaited = blocked_by ?? waits_for;
+  if (awaited !== undefined) return `waits for ${awaited}`;
   // The cause says more than the reason, which is a code.
   if (lossOf(subject, presentation) !== undefined) return statusWords(status);
   return statusWords(status, reason === undefined ? undefined : [reason, spent].filter(Boolean).join(", "));

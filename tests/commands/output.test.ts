@@ -52,6 +52,10 @@ describe("why an agent failed", () => {
     const [, file = ""] = /stderr: (\S+\.stderr\.log)/.exec(ran.stdout) ?? [];
     expect(readFileSync(file, "utf8")).toContain("can't open file");
     expect(ran.stdout).toMatch(/^next +bosun log s-/m);
+    for (const look of ["status", "inbox", "report"]) {
+      const shown = await typed(here, look === "inbox" ? [look] : [look, ...here.sessions()]);
+      expect(shown.stdout).toMatch(/manager failed: .*can't open file .*nosuch\.py/);
+    }
     const told = await typed(here, ["log"]);
     expect(told.stdout).toMatch(/\| .*can't open file .*nosuch\.py/);
     expect(told.stdout).toMatch(/^What agents printed:\n {2}manager, attempt 1, stderr: \S+\.stderr\.log$/m);

@@ -49,6 +49,7 @@ const TICKET: Required<TicketLine> = {
   spent: "max_attempts",
   cause: { words: "No.", printed: "" },
   blocked_by: "other",
+  waits_for: "other",
   owner: "hand",
   interrupted: true,
   outputs: [],

@@ -141,7 +141,7 @@ interface TicketSources extends Pick<SessionView, "state" | "presentation" | "re
   readonly resolved: (reference: Json) => Json;
 }
 
-/** The tickets for tables. */
+/** The tickets for tables. Only a report says what blocks a ticket in the end. */
 export function ticketLines({
   state,
   presentation,
@@ -158,7 +158,8 @@ export function ticketLines({
     const fromReport = reported.get(id);
     const reason = reasonOf(subject);
     const isHeldUp = reason !== undefined && reason === shownStatus(presentation, status).held_up;
-    const [blocked_by] = isHeldUp ? depends_on.filter((before) => !isDone(before)) : [fromReport?.blocked_by].flat();
+    const [waits_for] = isHeldUp ? depends_on.filter((before) => !isDone(before)) : [];
+    const [blocked_by] = [fromReport?.blocked_by].flat();
     const latest = resultsOf(id)?.latest;
     const outputs =
       fromReport || latest === undefined ? fromReport?.outputs : resolved({ ...from(latest, "/outputs") });
@@ -173,6 +174,7 @@ export function ticketLines({
       spent,
       cause: causeOf(status, id),
       blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,
+      waits_for,
       dependencies: depends_on,
     };
   });
@@ -202,6 +204,13 @@ export async function neededOf(
     .map((one) => ({ ...one, kept: keptFor(reader, session_id, one) }));
   const holds = [...valuesOf<LedgerHold>(stored.value, "hold").values()];
   return { waiting, holds: holds.filter(({ until }) => until === undefined) };
+}
+
+/** Why the role failed for which a session stopped, if that is why. Throws a `StorageError`. */
+export function whyStopped(reader: StoreReader, { session_id, state }: SessionRow): Cause | undefined {
+  const [last] = state === "stopped" ? reader.newest(session_id, ["session_stopped"]) : [];
+  const isFailed = last !== undefined && (JSON.parse(last) as LogRecord).payload.reason === "manager_failed";
+  return isFailed ? causeIn(reader, session_id, ["turn_failed"]) : undefined;
 }
 
 /** What an ask still waits for. */

@@ -65,8 +65,8 @@ export function ticketsOf({ session, presentation }: SessionReport): TicketModel
   const reasonOf = reasonReader(session, presentation);
   const tickets = [...session.subjects.values()].sort((a, b) => a.order - b.order);
   return tickets.map((ticket) => {
-    const blocked_by = blockersOf(session, presentation, ticket).join(", ") || undefined;
-    return { ...ticket, reason: reasonOf(ticket), ...defined({ blocked_by }) };
+    const waits_for = blockersOf(session, presentation, ticket).join(", ") || undefined;
+    return { ...ticket, reason: reasonOf(ticket), ...defined({ waits_for }) };
   });
 }
 
