@@ -177,7 +177,7 @@ describe("bosun attach", () => {
     expect(await second.exit()).toBe(0);
     expect(await owner.exit()).toBe(0);
     for (const pane of [owner, second]) {
-      expect(pane.screen()).toContain('c1.name: Eve"');
+      expect(pane.screen()).toContain('Whose name? Eve"');
       expect(pane.screen()).toContain("1 of 1 ticket done");
     }
   });

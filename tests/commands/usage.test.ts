@@ -75,7 +75,7 @@ const WRONG: readonly Wrong[] = [
   ...["plan", "answers", "roles", "config"].map(
     (flag): Wrong => [["run", "--plan", "good.json", `--${flag}`, "no-such-file"], 2, "no-such-file"],
   ),
-  [["run", "--plan", "."], 3, "directory"],
+  [["run", "--plan", "."], 2, "directory"],
   [["run", "--plan", "broken.json"], 3, "broken.json:1:"],
   [["run", "--plan", "empty.yaml"], 3, "empty.yaml"],
   [["run", "--plan", "misspelt.yaml"], 3, 'did you mean "description"?'],

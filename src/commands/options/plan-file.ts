@@ -19,13 +19,13 @@ export function worksByShell(roles: readonly Role[]): boolean {
   return !roles.some(isPlaybook) && roles.every((role) => role.type !== "worker" || isShell(role));
 }
 
-/** Why the playbook manager cannot play a plan file; undefined if it can. */
-export async function unplayable({ plan, source }: LoadedPlan): Promise<Failure | undefined> {
+/** Why the playbook manager cannot play a plan file, which the schedule's rules may have `refused`; undefined if it can. */
+export async function unplayable(loaded: LoadedPlan, refused?: Failure): Promise<Failure | undefined> {
+  const { plan, source } = loaded;
   const broken = await checkSchema("playable_plan", plan);
-  const findings =
-    broken.length > 0
-      ? [...broken, ...strayDependencies(plan)]
-      : planFindings(plan, (name) => existsSync(crewProgram(name)));
+  if (broken.length > 0) return findingsFailure(source, [...broken, ...strayDependencies(plan)]);
+  if (refused) return located(refused, loaded);
+  const findings = planFindings(plan, (name) => existsSync(crewProgram(name)));
   return findings.length === 0 ? undefined : findingsFailure(source, findings);
 }
 

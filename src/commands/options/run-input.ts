@@ -139,10 +139,9 @@ async function inputOf(
   const wanted = { payload_type: "requirement" as const, payload: { text: requirement } };
   const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
   const refused = planFact && rehearse(scheduleMode, opened, [wanted, planFact]);
-  const wrong =
-    (played ? await unplayable(plan) : undefined) ??
-    (refused && located(refused, plan)) ??
-    (played ? nothingToRun(plan, roles) : undefined);
+  const wrong = played
+    ? ((await unplayable(plan, refused)) ?? nothingToRun(plan, roles))
+    : refused && located(refused, plan);
   if (wrong) return err(wrong);
   return ok({
     mode: "schedule",
