@@ -63,6 +63,12 @@ export function isOver(presentation: Pick<Presentation, "statuses"> | undefined,
   return stage === "done" || stage === "failed";
 }
 
+/** Whether a subject with this status has failed, or is stuck until somebody acts. */
+export function isLost(presentation: Pick<Presentation, "statuses"> | undefined, status: string): boolean {
+  const { stage } = shownStatus(presentation, status);
+  return stage === "failed" || stage === "stuck";
+}
+
 /** The place of a status among those of its mode: the lower, the more urgent. An unknown one comes last. */
 export function urgencyOf(presentation: Presentation | undefined, status: string): number {
   const place = statusesOf(presentation).indexOf(status);

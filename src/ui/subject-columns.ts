@@ -1,4 +1,4 @@
-import { isOver, type Presentation, shownStatus } from "../kernel/presentation.ts";
+import { isLost, isOver, type Presentation } from "../kernel/presentation.ts";
 import type { SubjectState } from "../kernel/state.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { costFigure } from "../log/usage-words.ts";
@@ -127,6 +127,5 @@ function whatOf(subject: ListedSubject, list: ListName, presentation: Presentati
 
 /** Why it failed, unless it is tried again. */
 function lossOf({ status, cause }: ListedSubject, presentation: Presentation | undefined): Cause | undefined {
-  const { stage } = shownStatus(presentation, status);
-  return stage === "failed" || stage === "stuck" ? cause : undefined;
+  return isLost(presentation, status) ? cause : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Engine } from "../../kernel/engine.ts";
 import type { Ledger, LedgerAsk, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
 import type { ModeReader, Results } from "../../kernel/mode.ts";
-import { type Presentation, shownStatus } from "../../kernel/presentation.ts";
+import { isLost, type Presentation, shownStatus } from "../../kernel/presentation.ts";
 import { from, resolve } from "../../kernel/references.ts";
 import { reasonReader, type SessionState, standingState } from "../../kernel/state.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
@@ -90,8 +90,7 @@ export function viewOf(
   const resultsOf = (id: string) => mode.results?.(engine.state, id);
   let looked = 0;
   const causeOf = (status: string, id: string) => {
-    const { stage } = shownStatus(presentation, status);
-    if (stage !== "failed" && stage !== "stuck") return undefined;
+    if (!isLost(presentation, status)) return undefined;
     looked += 1;
     return looked > MAX_CAUSES ? undefined : causeIn(reader, session_id, CAUSES, id);
   };

@@ -1,4 +1,4 @@
-import { isOver, statusesOf } from "../../kernel/presentation.ts";
+import { isLost, isOver, statusesOf } from "../../kernel/presentation.ts";
 import { elided, widthOf } from "../../lib/text-layout.ts";
 import { costFigure } from "../../log/usage-words.ts";
 import { spentOf } from "../../runtime/usage.ts";
@@ -151,10 +151,8 @@ function retries({ steers, presentation }: Scene): boolean {
 export function keysFor(scene: Scene, id: string | undefined): { retries: boolean; cancels: boolean } {
   const ticket = scene.model.subjects.get(id ?? "");
   if (ticket === undefined) return { retries: false, cancels: false };
-  const { stage } = styledStatus(scene.presentation, ticket.status);
-  const isLost = stage === "failed" || stage === "stuck";
   return {
-    retries: retries(scene) && (isLost || ticket.reason !== undefined),
+    retries: retries(scene) && (isLost(scene.presentation, ticket.status) || ticket.reason !== undefined),
     cancels: !isOver(scene.presentation, ticket.status),
   };
 }

@@ -1,5 +1,6 @@
 import { columnsOf, type SubjectColumn } from "../subject-columns.ts";
 import { blockersOf, listed, type TicketModel, ticketsByNeed } from "../model/model.ts";
+import { isLost } from "../../kernel/presentation.ts";
 import { elided, widthOf } from "../../lib/text-layout.ts";
 import { clipped, safeLine } from "../display.ts";
 import { statusWords, styledStatus } from "../status.ts";
@@ -132,8 +133,7 @@ function wideCells({ presentation, now }: Shown, columns: number, textOf: (colum
 
 /** Why a ticket is blocked or has failed. */
 function whyFailed({ presentation }: Shown, { status, reason, cause }: TicketModel): string | undefined {
-  const { stage } = styledStatus(presentation, status);
-  return stage === "failed" || stage === "stuck" ? (cause?.words ?? reason?.replaceAll("_", " ")) : undefined;
+  return isLost(presentation, status) ? (cause?.words ?? reason?.replaceAll("_", " ")) : undefined;
 }
 
 /** The title, with what the ticket waits for, or its progress. */

@@ -3,6 +3,7 @@ import { spentOf } from "../../runtime/usage.ts";
 import { safeLine, wrapped } from "../display.ts";
 import { printedIn } from "../cause.ts";
 import { askText, blockersOf, type TicketModel } from "../model/model.ts";
+import { isLost } from "../../kernel/presentation.ts";
 import { reasonReader } from "../../kernel/state.ts";
 import { statusWords, styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
@@ -28,16 +29,16 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
   const { model, now, presentation } = scene;
   const { id, title, status, since, owner, attempt, max_attempts, depends_on } = ticket;
   const { checks, reviews, artifacts, cause } = ticket;
-  const { icon, style, stage } = styledStatus(presentation, status);
+  const hasEnded = isLost(presentation, status);
+  const { icon, style } = styledStatus(presentation, status);
   const reason = reasonReader(model, presentation)(ticket);
-  const isLost = stage === "failed" || stage === "stuck";
   const needs: string[] = [];
   for (const other of model.subjects.values()) if (other.depends_on.includes(id)) needs.push(other.id);
   const blockers = blockersOf(model, presentation, ticket);
   const tries = `attempt ${attempt}${max_attempts === undefined ? "" : ` of ${max_attempts}`}`;
   const age = since === "" ? "" : `  for ${elapsed(now - Date.parse(since))}`;
   const facts: readonly Fact[] = [
-    ...whyFailed(ticket, stage),
+    ...whyFailed(ticket, hasEnded),
     ["owner", `${owner ?? "nobody yet"}${attempt === 0 ? "" : `  ${tries}`}`],
     ...[...model.turns.values()]
       .filter(({ subject }) => subject === id)
@@ -59,7 +60,7 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
     [trusted(` ${safeLine(id)} `, "bold"), untrusted(title)],
     [
       nameOf("state"),
-      trusted(`${icon} ${safeLine(statusWords(status, isLost && cause !== undefined ? undefined : reason))}`, style),
+      trusted(`${icon} ${safeLine(statusWords(status, cause !== undefined && hasEnded ? undefined : reason))}`, style),
       trusted(age, "dim"),
     ],
     ...facts.flatMap(([name, text, shown]): Line[] => (text === "" ? [] : [[nameOf(name), untrusted(text, shown)]])),
@@ -67,8 +68,7 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
 }
 
 /** Why it failed. While it is tried again, failed checks are a fact of their own. */
-function whyFailed({ cause, checks }: TicketModel, stage: string): Fact[] {
-  const hasEnded = stage === "failed" || stage === "stuck";
+function whyFailed({ cause, checks }: TicketModel, hasEnded: boolean): Fact[] {
   if (cause === undefined || (!hasEnded && cause.words === checks?.failed.join("; "))) return [];
   const printed = hasEnded ? printedIn(cause, 4) : [];
   return [
