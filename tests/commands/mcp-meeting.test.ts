@@ -33,7 +33,7 @@ it("lets those with a token join, speak, propose and vote, and the local user le
   await does(sam, "meeting_post", { meeting, text: "They do.", reply_to: said.message_id });
   await does(sam, "meeting_propose", { meeting, title: "Keep it", details: "For a year." });
   const early = await eve.call("meeting_vote", { meeting, proposal: "p1", vote: "yes" });
-  expect([early.isError, early.text]).toEqual([true, expect.stringContaining("there is no vote now")]);
+  expect([early.isError, early.text]).toEqual([true, expect.stringContaining("There is no vote now")]);
   await does(person, "meeting_state", { meeting, state: "voting", reason: "All is said." });
   const odd = await eve.call("meeting_vote", { meeting, proposal: "p1", vote: "maybe" });
   expect([odd.isError, odd.text]).toEqual([true, expect.stringContaining('"yes", "no" or "abstain"')]);

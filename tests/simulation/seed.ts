@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../../src/lib/json.ts";
+import { type JsonObject, listOf, textOf } from "../../src/lib/json.ts";
 import type { PlayCounts } from "./plays.ts";
 import { scenarioOf } from "./scenario.ts";
 import { type Execution, simulate } from "./simulation.ts";
@@ -49,14 +49,17 @@ function difference(disturbed: Execution, undisturbed: Execution, ownersToo: boo
   };
 }
 
-/** A report without what a crash may change: times, usage, recoveries, the log, and which of several workers took a ticket. */
+/** A report without what a crash may change: times, usage, recoveries, the log, what an agent asked for in vain, and which of several workers took a ticket. */
 function comparableReport(report: JsonObject, ownersToo: boolean): JsonObject {
   const { started_at: _, finished_at: _f, usage: _u, recoveries: _r, log: _l, next_steps = [], ...rest } = report;
-  const tickets = ((rest["tickets"] ?? []) as JsonObject[]).map(({ owner, artifacts, usage: _used, ...ticket }) => ({
-    ...ticket,
-    ...(ownersToo ? { owner } : {}),
-    artifacts: sorted(artifacts as JsonObject[]),
-  }));
+  const tickets = ((rest["tickets"] ?? []) as JsonObject[]).map(
+    ({ owner, artifacts, usage: _used, issues, ...ticket }) => ({
+      ...ticket,
+      issues: listOf(issues).filter((issue) => !textOf(issue).startsWith("Denied: ")),
+      ...(ownersToo ? { owner } : {}),
+      artifacts: sorted(artifacts as JsonObject[]),
+    }),
+  );
   return { ...rest, tickets: sorted(tickets), next_steps: sorted(next_steps as string[]) };
 }
 

@@ -57,7 +57,7 @@ export const councilMode = modeOf(council, {
   seatSpent: conclude,
   timedOut(draft, name) {
     const { phase, lead } = draft.self;
-    if (name === "others") return draft.setTimer("others", WAIT_MS, true);
+    if (name === "others") return undefined;
     if (phase === "open") return draft.all().some(isHere) ? start(draft) : close(draft, "nobody has joined");
     return phase === "discussion" && lead ? draft.patch({ next: "lead" }) : conclude(draft);
   },
@@ -80,15 +80,16 @@ function goOn(draft: D): void {
   if (before.phase === "open") meet(draft);
   else if (before.phase === "discussion") discuss(draft);
   else if (before.phase === "voting") nextVoters(draft);
+  if (!draft.isIdle || draft.self.phase === "closed") return;
   // What is next may be over at once, as a vote that nothing can change.
-  if (draft.self !== before && draft.isIdle) goOn(draft);
+  if (draft.self !== before) goOn(draft);
+  else draft.setTimer("others", WAIT_MS, true);
 }
 
 /** Roles join at once. The council begins when nobody is awaited any more. */
 function meet(draft: D): void {
   if (draft.fact.sequence === draft.self.opened) {
     for (const { id, type } of draft.all()) if (type !== undefined) draft.move(id, "joined");
-    draft.setTimer("others", WAIT_MS, true);
     setTimer(draft, "discussion");
   }
   if (draft.count("invited") === 0) start(draft);
