@@ -8,7 +8,7 @@ import { temporaryDirectory } from "./rig.ts";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures/homes/debate-rows-1");
 
-/** What each command printed with the version that made the home, without hints and paths. */
+/** What each command printed with the version that made the home, without hints and paths, and what its report says since: seats and vendors. */
 export const VIEWS = readFileSync(join(FIXTURES, "views.ndjson"), "utf8")
   .trimEnd()
   .split("\n")
