@@ -157,12 +157,18 @@ export class People {
 
   #answerQuestions(session_id: string, { ask_id, record }: LedgerAsk, random: Random, isPlain: boolean): Word {
     const asked = this.#world.database.record(session_id, record)?.payload["questions"];
-    const questions = asked as readonly { question_id: string }[];
+    const questions = asked as readonly { question_id: string; options?: readonly string[] }[];
     if (!/^c\d/.test(ask_id)) {
       const text = this.#world.scenario.comparable || random.chance(0.7) ? "repeat" : "give up";
       return ["clarification_response", { answers: [{ question_id: `${ask_id}.again`, text }], status: "answered" }];
     }
-    const answers = questions.map(({ question_id }) => ({ question_id: `${ask_id}.${question_id}`, text: "So." }));
+    // Otherwise a plan could be sent back for ever.
+    const answerTo = ({ options: [first] = [] }: (typeof questions)[number]) =>
+      first !== undefined && (isPlain || random.chance(0.5)) ? first : "So.";
+    const answers = questions.map((question) => ({
+      question_id: `${ask_id}.${question.question_id}`,
+      text: answerTo(question),
+    }));
     if (this.#slowly.has(`${session_id} ${ask_id} ${record}`)) {
       const next = this.#nextQuestion(session_id, ask_id);
       return ["clarification_response", { answers: answers.slice(next, next + 1), status: "answered" }];
