@@ -88,6 +88,20 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ["bosun cancel s-k3m9pa build", 'bosun cancel s-k3m9pa --reason "No longer needed." --yes'],
       load: () => import("./cancel.ts"),
     },
+    rm: {
+      decides: true,
+      summary: "move closed sessions to the trash, or back",
+      hidden: true,
+      examples: ["bosun rm s-k3m9pa", "bosun rm --restore s-k3m9pa"],
+      load: () => import("./rm.ts"),
+    },
+    prune: {
+      decides: true,
+      summary: "move old closed sessions to the trash; empty it",
+      hidden: true,
+      examples: ["bosun prune --dry-run", "bosun prune --older-than 7d", "bosun prune --purge"],
+      load: () => import("./prune.ts"),
+    },
     scheduler: {
       summary: "runs one session without a terminal; run and resume start it",
       hidden: true,

@@ -54,7 +54,10 @@ export const CRASH_POINTS = [
   "lock_released",
 ] as const;
 
-export type CrashPoint = (typeof CRASH_POINTS)[number];
+/** Those of moving a session to the trash and back, which no scheduler passes. */
+export const TRASH_POINTS = ["trash_copied", "trash_rows", "trash_moved", "trash_emptied"] as const;
+
+export type CrashPoint = (typeof CRASH_POINTS)[number] | (typeof TRASH_POINTS)[number];
 
 /** The point, how often it must be passed, and the signal: `BOSUN_CRASH_AT=after_commit:3` or `after_commit:3:SIGSTOP`. */
 const [wanted, passing = "1", signal = "SIGKILL"] = (process.env.BOSUN_CRASH_AT ?? "").split(":");

@@ -26,6 +26,13 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+/** `812 B`, `64 kB`, `1.2 GB`. */
+export function bytesWords(bytes: number): string {
+  const power = Math.min(3, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const count = bytes / 1000 ** power;
+  return `${count.toFixed(count < 10 && power > 0 ? 1 : 0)} ${["B", "kB", "MB", "GB"][power]}`;
+}
+
 // In a sentence the program is always "Bosun". A generated id after the command's name is of a session.
 const COMMAND = /(?<![\w./-])bosun (?=[a-z]+(?<named> [a-z]-[a-z0-9]{6}\b)?)/g;
 const COMMAND_ALONE = new RegExp(`^${COMMAND.source}`);

@@ -40,6 +40,7 @@ const VALUES: Readonly<Record<string, Source>> = {
   reporter: async () => words(REPORTERS),
   session: sessionsOrParts,
   "session-or-folder": (context) => sessionIds(context, "all"),
+  sessions: (context) => sessionIds(context, "all"),
   ticket: (context, { operands }) => ticketIds(context, operands[0]),
   type: async () => words(PAYLOAD_TYPES),
   unanswered: async () => words(POLICIES),

@@ -6,6 +6,7 @@ import { shellWord } from "../../lib/shell-word.ts";
 import { listFolder, type Listing, recordFile } from "../../log/reader.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
+import { isLeaving } from "../../runtime/trash.ts";
 import { databasePath } from "../../store/database.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { hanging, safeLine } from "../../ui/display.ts";
@@ -73,14 +74,14 @@ function folderAlone(folder: string): LogSource {
   return { folder, home: undefined, row: undefined, isHeld: false };
 }
 
-/** The log folders of a home that can be read, with the sequence of the last record in each. A link is none. */
+/** The log folders of a home that can be read, with the sequence of the last record in each. A link is none, nor one on its way to the trash. */
 export function logFolders(home: string): Map<string, number> {
   const logs = join(home, "logs");
   const found = new Map<string, number>();
   try {
     for (const { name } of readdirSync(logs, { withFileTypes: true }).filter((one) => one.isDirectory())) {
       const last = lastIn(join(logs, name));
-      if (last > 0) found.set(name, last);
+      if (last > 0 && !isLeaving(home, name)) found.set(name, last);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
