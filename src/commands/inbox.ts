@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { ok } from "../lib/result.ts";
-import type { Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { Cause } from "../ui/cause.ts";
@@ -9,16 +8,16 @@ import { type ChildWaiting, commandFor, showHolds, showKept, showWaiting } from 
 import type { Output } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
-import { homeOf, isUnused, otherHomes } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { keptCommands, type KeptMessage, type Needed } from "./lookup/kept.ts";
 import { tellUnknownLogs } from "./lookup/log-source.ts";
-import { lookInto } from "./lookup/homes.ts";
+import { allHomes, lookIntoAll } from "./lookup/homes.ts";
 import { neededOf, whyStopped } from "./lookup/view.ts";
 
 interface InboxOptions extends PagerOption {
   readonly json?: boolean;
+  readonly here?: boolean;
 }
 
 /** What a session needs a person for, and the messages that wait until it is resumed. All are read while its home is open. */
@@ -35,36 +34,27 @@ interface Waits {
 
 /** `bosun inbox`: lists everything in all homes of this user that needs a person. */
 export function register(command: Command): Action<InboxOptions> {
-  command.option("--json", "one JSON value on stdout");
+  command.option("--here", "only what waits in this home").option("--json", "one JSON value on stdout");
   addPagerOption(command);
   return (context, _words, options) => paged(context, options, options.json !== true, (shown) => inbox(shown, options));
 }
 
 async function inbox(context: CommandContext, options: InboxOptions): Promise<Exit> {
-  const here = homeOf(context);
-  if (!here.ok) return here;
-  const homes = await allHomes(context, here.value);
+  const all = allHomes(context, options.here);
+  if (!all.ok) return all;
+  const [here = ""] = all.value;
+  const homes = await lookIntoAll(context, all.value, (store, home) => {
+    if (home === here) tellUnknownLogs(context, home, store);
+    return waitsIn(home, store);
+  });
   if (!homes.ok) return homes;
   const { out, err: messages } = context.terminal;
   const found = homes.value.flatMap((looked) => (looked.ok ? looked.value : []));
-  const paper = ({ home }: Waits) => outputFor(context, here.value, home);
+  const paper = ({ home }: Waits) => outputFor(context, here, home);
   if (options.json === true) out.line(safeJson(found.flatMap((waits) => entriesOf(paper(waits), waits))));
   else show(out, found, paper);
   for (const looked of homes.value) if (!looked.ok) messages.line(safeText(looked.error.message));
   return ok(EXIT_DONE);
-}
-
-/** What the sessions of all homes of this user need, that of the current directory first. Fails if that one exists but cannot be read. */
-async function allHomes(context: CommandContext, here: string): Promise<Fallible<Fallible<Waits[]>[]>> {
-  const first = await lookInto(context, here, (store) => {
-    tellUnknownLogs(context, here, store);
-    return waitsIn(here, store);
-  });
-  if (!first.ok && !isUnused(context, here, first.error)) return first;
-  const looked = first.ok ? [first as Fallible<Waits[]>] : [];
-  for (const home of otherHomes(context, here))
-    looked.push(await lookInto(context, home, (store) => waitsIn(home, store)));
-  return ok(looked);
 }
 
 /** What the sessions of a home need. Throws a `StorageError`. */

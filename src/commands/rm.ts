@@ -1,21 +1,16 @@
 import type { Command } from "commander";
 import { ok } from "../lib/result.ts";
-import { type Fallible, fails } from "../protocol/failure.ts";
+import { fails } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { removeSession, restoreSession, type Trashed, trashOf } from "../runtime/trash.ts";
-import { safeLine } from "../ui/display.ts";
+import { removeSession, restoreSession } from "../runtime/trash.ts";
+import { trashOf } from "../store/trash.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
-import { homeOf, openHomeAt, otherHomes, withHome } from "./context/home.ts";
-import { openHomeOf, withSession } from "./lookup/homes.ts";
+import { allHomes, openHomeOf, withSession } from "./lookup/homes.ts";
 import { SHOW } from "./lookup/resolve.ts";
 
-interface RmOptions {
-  readonly restore?: boolean;
-}
-
 /** `bosun rm`: moves closed sessions to the trash of their home, and back. */
-export function register(command: Command): Action<RmOptions> {
+export function register(command: Command): Action<{ readonly restore?: boolean }> {
   command
     .argument("<sessions...>", "their ids or the beginnings of them; closed ones")
     .option("--restore", "bring them back from the trash");
@@ -29,38 +24,27 @@ export function register(command: Command): Action<RmOptions> {
   };
 }
 
-async function remove(context: CommandContext, named: string): Promise<Exit> {
-  return withSession(openHomeOf, context, named, SHOW, async ({ home, store, session_id }) => {
-    const removed = removeSession(home, store, session_id);
-    if (!removed.ok) return removed;
-    context.terminal.out.line(`${session_id} is in the trash.`);
-    return ok(EXIT_DONE);
+async function remove({ terminal, ...context }: CommandContext, named: string): Promise<Exit> {
+  return withSession(openHomeOf, { terminal, ...context }, named, SHOW, async ({ home, store, row, session_id }) => {
+    const removed = removeSession(home, store, row);
+    if (removed.ok) terminal.out.line(`${session_id} is in the trash.`);
+    return removed.ok ? ok(EXIT_DONE) : removed;
   });
 }
 
-async function bringBack(context: CommandContext, named: string): Promise<Exit> {
-  const found = inTrash(context, named);
-  if (!found.ok) return found;
-  const [home, trashed] = found.value;
-  return withHome(openHomeAt(context, home), async ({ store }) => {
-    const restored = restoreSession(home, store, trashed);
-    if (!restored.ok) return restored;
-    context.terminal.out.line(`${trashed.session_id} is back in ${safeLine(home)}.`);
-    return ok(EXIT_DONE);
-  });
-}
-
-/** The session in the trash of this home, else of the others, with this id or the only one that begins so. */
-function inTrash(context: CommandContext, named: string): Fallible<[home: string, trashed: Trashed]> {
-  const here = homeOf(context);
-  if (!here.ok) return here;
-  const all = [here.value, ...otherHomes(context, here.value)].flatMap((home) =>
-    trashOf(home).map((trashed): [string, Trashed] => [home, trashed]),
-  );
-  const begun = all.filter(([, { session_id }]) => named !== "" && session_id.startsWith(named));
-  const found = begun.find(([, { session_id }]) => session_id === named) ?? begun[0];
-  if (found && (begun.length === 1 || found[1].session_id === named)) return ok(found);
-  const hint = "`bosun prune --dry-run` lists what is in the trash.";
-  if (!found) return fails("not_found", `There is no session ${JSON.stringify(named)} in the trash.`, { hint });
-  return fails("usage", `More than one session in the trash begins with ${JSON.stringify(named)}.`, { hint });
+/** The session in the trash of this home, else of the others, with this id, or the only one that begins so. */
+function bringBack(context: CommandContext, named: string): Exit {
+  const homes = allHomes(context);
+  if (!homes.ok) return homes;
+  const all = homes.value.flatMap((home) => trashOf(home).map((trashed) => ({ home, trashed })));
+  const begun = all.filter(({ trashed }) => named !== "" && trashed.session_id.startsWith(named));
+  const found =
+    begun.find(({ trashed }) => trashed.session_id === named) ?? (begun.length === 1 ? begun[0] : undefined);
+  if (found === undefined) {
+    const what = `${begun.length === 0 ? "No session" : "More than one session"} in the trash begins with ${JSON.stringify(named)}.`;
+    return fails("not_found", what, { hint: "`bosun prune --purge --dry-run` lists what is in the trash." });
+  }
+  const restored = restoreSession(found.home, found.trashed);
+  if (restored.ok) context.terminal.out.line(`${found.trashed.session_id} is back.`);
+  return restored.ok ? ok(EXIT_DONE) : restored;
 }

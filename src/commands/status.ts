@@ -2,30 +2,36 @@ import { type Command, Option } from "commander";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
+import { diskUse } from "../runtime/trash.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import { safeJson, safeLine } from "../ui/display.ts";
+import { safeJson, safeLine, safeText } from "../ui/display.ts";
 import { wholeScreen } from "../ui/parts.ts";
-import { localize, tellNext } from "../ui/words.ts";
+import { bytesWords, localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf, isUnused, type OpenHome, otherHomesLines, withHome } from "./context/home.ts";
 import { watchStatus } from "./driver/watch-status.ts";
-import { readHomeOf } from "./lookup/homes.ts";
+import { allHomes, lookIntoAll, readHomeOf } from "./lookup/homes.ts";
 import { resolveSession, SHOW } from "./lookup/resolve.ts";
 import { tellUnknownLogs } from "./lookup/log-source.ts";
-import { holderOf, listParts, sessionList, sessionParts } from "./presenters/session.ts";
+import { holderOf, type HomeSession, listParts, sessionList, sessionParts } from "./presenters/session.ts";
 import { listed, seenSession, statusObject } from "./presenters/status-object.ts";
 
 interface StatusOptions {
   readonly json?: boolean;
   readonly all?: boolean;
+  readonly here?: boolean;
   readonly watch?: boolean;
 }
+
+/** How often the sessions of other homes are read again, in ms. */
+const ELSEWHERE_MS = 1_000;
 
 /** `bosun status`: shows the state of one session, or the list of all. */
 export function register(command: Command): Action<StatusOptions> {
   command
     .argument("[session]", "its id or the beginning of it (default: the running one, else the list of all)")
-    .option("-a, --all", "list all sessions, even if one is running")
+    .option("-a, --all", "list all sessions, even if one is running; with the disk space they take")
+    .option("--here", "list only those of this home")
     .addOption(
       new Option(
         "-w, --watch",
@@ -43,16 +49,15 @@ async function status(context: CommandContext, [named]: readonly string[], optio
       hint: "To follow a session line by line: bosun log --follow, or for programs bosun attach --json.",
     });
   const opened = await readHomeOf(context, named);
-  const missing = named === undefined && !opened.ok ? homeOf(context) : undefined;
-  if (!opened.ok && missing?.ok === true && isUnused(context, missing.value, opened.error)) {
-    return ok(showEmpty(context, missing.value, options));
-  }
+  const home = homeOf(context);
+  if (!opened.ok && named === undefined && home.ok && isUnused(context, home.value, opened.error))
+    return showList(context, options, () => 0);
   return withHome(opened, async ({ home, store }) => {
-    tellUnknownLogs(context, home, store);
     const row = rowToShow(store, named, options);
     if (!row.ok) return row;
-    if (options.watch === true) return watch(context, { home, store }, row.value, options);
-    if (row.value === undefined) return showList(store, home, context, options);
+    if (row.value === undefined) return showList(context, options, () => store.version());
+    tellUnknownLogs(context, home, store);
+    if (options.watch === true) return watch(context, { home, store }, row.value);
     const seen = await seenSession(store, home, row.value);
     if (!seen.ok) return seen;
     if (options.json === true) out.line(safeJson(statusObject(store, home, seen.value)));
@@ -62,22 +67,8 @@ async function status(context: CommandContext, [named]: readonly string[], optio
 }
 
 /** Shows the status now, and again whenever it changes. */
-function watch(
-  context: CommandContext,
-  { home, store }: OpenHome<StoreReader>,
-  row: SessionRow | undefined,
-  options: StatusOptions,
-): Promise<Exit> | Exit {
+function watch(context: CommandContext, { home, store }: OpenHome<StoreReader>, row: SessionRow): Promise<Exit> {
   const { out } = context.terminal;
-  if (row === undefined) {
-    if (sessionList(store, false).length === 0) return ok(showEmpty(context, home, options));
-    const parts = () => listParts(out, sessionList(store, false), Date.now());
-    return watchStatus(
-      context,
-      () => store.version(),
-      async () => ok({ parts, isOver: false }),
-    );
-  }
   const { session_id } = row;
   return watchStatus(
     context,
@@ -109,32 +100,48 @@ function rowToShow(
   return ok(live.length === 1 ? live[0] : undefined);
 }
 
-/** Shows what to type first, if there are no sessions. */
-function showEmpty(context: CommandContext, home: string, { json }: StatusOptions): number {
-  const { out } = context.terminal;
-  if (json === true) {
-    out.line("[]");
-    return EXIT_DONE;
-  }
-  out.line("No session has run here yet.");
-  tellNext(out, "bosun run --plan FILE", "bosun demo");
-  for (const other of otherHomesLines(context, home)) out.line(localize(out, other));
-  return EXIT_DONE;
-}
-
-function showList(store: StoreReader, home: string, context: CommandContext, options: StatusOptions): Exit {
+/** Lists the sessions of all homes of this user, newest first. `version` changes with those of this home. */
+async function showList(context: CommandContext, options: StatusOptions, version: () => number): Promise<Exit> {
   const { out, err: messages } = context.terminal;
-  const sessions = sessionList(store, options.json === true);
-  let exit_code = EXIT_DONE;
-  for (const { row, trouble } of sessions) {
-    if (trouble === undefined) continue;
-    exit_code = EXIT_ENVIRONMENT;
-    messages.line(`${row.session_id}: ${safeLine(trouble.message)}`);
+  const { json = false, watch: isWatched = false, all = false, here = false } = options;
+  const homes = allHomes(context, here);
+  if (!homes.ok) return homes;
+  const read = async () => {
+    const looked = await lookIntoAll(context, homes.value, async (store, home) => {
+      if (home === homes.value[0] && !isWatched) tellUnknownLogs(context, home, store);
+      return sessionList(store, json).map((one) => ({ ...one, home }));
+    });
+    if (!looked.ok) return looked;
+    const newestFirst = (a: HomeSession, b: HomeSession) => (a.row.created_at < b.row.created_at ? 1 : -1);
+    const sessions = looked.value.flatMap((one) => (one.ok ? one.value : [])).toSorted(newestFirst);
+    return ok({ sessions, unread: looked.value.flatMap((one) => (one.ok ? [] : [one.error.message])) });
+  };
+  const found = await read();
+  if (!found.ok) return found;
+  const { sessions, unread } = found.value;
+  if (isWatched && sessions.length > 0) {
+    const every = () => `${version()} ${Math.floor(performance.now() / ELSEWHERE_MS)}`;
+    return watchStatus(context, every, async () => {
+      const now = await read();
+      return now.ok ? ok({ parts: () => listParts(out, now.value.sessions, Date.now()), isOver: false }) : now;
+    });
   }
-  if (sessions.length === 0) return ok(showEmpty(context, home, options));
-  if (options.json === true) {
-    const objects = sessions.map(({ row, owner, trouble }) => ({ ...listed(row, owner), trouble: trouble?.message }));
+  const troubled = sessions.filter(({ trouble }) => trouble !== undefined);
+  for (const { row, trouble } of troubled) messages.line(`${row.session_id}: ${safeLine(trouble?.message ?? "")}`);
+  for (const message of unread) messages.line(safeText(message));
+  const isEmptyHere = !sessions.some(({ home }) => home === homes.value[0]);
+  if (json) {
+    const objects = sessions.map(({ row, owner, trouble, home }) => {
+      return { ...listed(row, owner), home, trouble: trouble?.message };
+    });
     out.line(safeJson(objects));
-  } else for (const line of wholeScreen(listParts(out, sessions, Date.now()))) out.line(line);
-  return ok(exit_code);
+  } else {
+    if (isEmptyHere) out.line("No session has run here yet.");
+    if (isEmptyHere) tellNext(out, "bosun run --plan FILE", "bosun demo");
+    if (sessions.length > 0) for (const line of wholeScreen(listParts(out, sessions, Date.now()))) out.line(line);
+    if (isEmptyHere) for (const other of otherHomesLines(context, homes.value[0] ?? "")) out.line(localize(out, other));
+    const use = all ? homes.value.reduce((sum, home) => sum + diskUse(home), 0) : 0;
+    if (use > 0) out.line(out.style("dim", `All this takes ${bytesWords(use)} on the disk.`));
+  }
+  return ok(troubled.length > 0 ? EXIT_ENVIRONMENT : EXIT_DONE);
 }

@@ -124,7 +124,7 @@ export function stateFolder(environment: Environment): string {
 }
 
 /** What Bosun keeps in a home. */
-const KEPT = new RegExp(`^(?:${DATABASE}(?:[-.].*)?|logs|sessions|trash)$`);
+const KEPT = new RegExp(`^(?:${DATABASE}(?:[-.].*)?|logs|sessions)$`);
 
 /**
  * Closes to other users what an older version, or a loose umask, left open: the state folder and a home. Returns those paths. In a folder that holds

@@ -54,8 +54,8 @@ export const CRASH_POINTS = [
   "lock_released",
 ] as const;
 
-/** Those of moving a session to the trash and back, which no scheduler passes. */
-export const TRASH_POINTS = ["trash_copied", "trash_rows", "trash_moved", "trash_emptied"] as const;
+/** Those of deleting a session for good, which no scheduler passes. */
+export const TRASH_POINTS = ["trash_going", "trash_rows", "trash_folders"] as const;
 
 export type CrashPoint = (typeof CRASH_POINTS)[number] | (typeof TRASH_POINTS)[number];
 

@@ -113,13 +113,13 @@ export class MailboxFolder {
 
   /** Lists all sessions of the folder anew until nothing changes: of those who write at once, the last has read what all wrote. */
   #index(): void {
-    for (
-      let text = indexText(this.#root, this.mailbox);
-      this.#texts.get(INDEX) !== text;
-      text = indexText(this.#root, this.mailbox)
-    )
+    for (let text = this.#indexText(); this.#texts.get(INDEX) !== text; text = this.#indexText())
       this.#write(INDEX, text);
     this.#texts.delete(INDEX);
+  }
+
+  #indexText(): string {
+    return indexText(this.#root, this.mailbox);
   }
 }
 

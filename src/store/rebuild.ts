@@ -3,7 +3,6 @@ import { ok } from "../lib/result.ts";
 import type { Fallible } from "../protocol/failure.ts";
 import { databasePath, openForReading, openForWriting, write } from "./database.ts";
 import { bundledMigrations, migrate } from "./migrate.ts";
-import { TABLES } from "./moving.ts";
 import { queriesOn } from "./queries.ts";
 import { apply, openStore } from "./sqlite-store.ts";
 import { guarded } from "./storage-failure.ts";
@@ -37,7 +36,7 @@ export function replaceSession(home: string, session: NewSession, commit: Commit
     database.pragma("foreign_keys = OFF");
     const queries = queriesOn(database);
     return write(database, () => {
-      for (const table of TABLES.toReversed())
+      for (const table of ["records", "state", "artifacts", "inbox", "inbox_outcomes", "sessions"])
         database.prepare(`DELETE FROM ${table} WHERE session = ?`).run(queries.sessions.key(session_id) ?? 0);
       queries.sessions.insert(session);
       const key = queries.sessions.key(session_id) as number;

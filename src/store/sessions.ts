@@ -81,14 +81,15 @@ export function sessionQueries(database: Database) {
       return advance.run({ ...step, ...row, sets_outcome: outcome === undefined ? 0 : 1 }).changes === 1;
     },
     list: (filter: SessionFilter): SessionRow[] => list(database, filter),
-    find(id_or_prefix: string): Fallible<SessionRow> {
+    find(id_or_prefix: string, isTrashed: (row: SessionRow) => boolean): Fallible<SessionRow> {
       const exact = byId.get(id_or_prefix);
-      if (exact !== undefined) return ok(exact);
+      if (exact !== undefined) return isTrashed(exact) ? err(inTrash(exact)) : ok(exact);
       const found =
         id_or_prefix === "" ? [] : byPrefix.all(id_or_prefix, `${id_or_prefix}\u{10FFFF}`, MAX_CANDIDATES + 1);
-      const [only] = found;
-      if (only === undefined) return err(unknownSession(id_or_prefix));
-      return found.length === 1 ? ok(only) : err(ambiguous(id_or_prefix, found));
+      const shown = found.filter((row) => !isTrashed(row));
+      const [only] = shown;
+      if (only === undefined) return err(found[0] ? inTrash(found[0]) : unknownSession(id_or_prefix));
+      return shown.length === 1 ? ok(only) : err(ambiguous(id_or_prefix, shown));
     },
   };
 }
@@ -106,6 +107,11 @@ export function unknownSession(session_id: string): Failure {
   return failure("not_found", `There is no session ${JSON.stringify(session_id)} in this home.`, {
     hint: "`bosun status` lists the sessions; --home chooses another home.",
   });
+}
+
+function inTrash({ session_id }: SessionRow): Failure {
+  const hint = `bosun rm --restore ${session_id}`;
+  return failure("not_found", `The session ${session_id} is in the trash of this home.`, { hint });
 }
 
 function ambiguous(prefix: string, found: readonly SessionRow[]): Failure {

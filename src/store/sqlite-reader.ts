@@ -6,6 +6,7 @@ import type { Queries } from "./queries.ts";
 import { unknownSession } from "./sessions.ts";
 import { StorageError } from "./storage-error.ts";
 import { guarded, reading, readingEach } from "./storage-failure.ts";
+import { isTrashed } from "./trash.ts";
 import type { StoredSession, StoreReader } from "./store.ts";
 
 /** A reader on a connection. `queries` belong to that connection, whose owner may also write with them. */
@@ -71,8 +72,12 @@ export function readerOn(home: string, database: Database, queries: Queries): St
       reading(file, () => records.newest(keyOf(session_id), types, subject ?? null)),
     records: (session_id, from, to) => readingEach(file, range(records.line, session_id, from, to)),
     sealed: (session_id, from, to) => readingEach(file, range(records.sealed, session_id, from, to)),
-    sessions: (filter = {}) => reading(file, () => sessions.list(filter)),
-    session: (id_or_prefix) => guarded(file, () => sessions.find(id_or_prefix)),
+    sessions: (filter = {}) =>
+      reading(file, () => {
+        const isGone = isTrashed(home);
+        return sessions.list(filter).filter((row) => !isGone(row));
+      }),
+    session: (id_or_prefix) => guarded(file, () => sessions.find(id_or_prefix, isTrashed(home))),
     holder(session_id) {
       const session = reading(file, () => sessions.byId(session_id));
       if (session === undefined) return undefined;

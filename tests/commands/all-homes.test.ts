@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
@@ -143,4 +143,35 @@ it("says what to type first where nothing has run yet", async () => {
   for (const command of ["status", "inbox"])
     expect(await at("new", command, "--json")).toEqual({ code: 0, stdout: "[]\n", stderr: "" });
   for (const named of [["s-abc234"], ["--home", "typo"]]) expect((await at("new", "status", ...named)).code).toBe(2);
+});
+
+it("lists the sessions of all homes with their repositories, and with --here only those of this one", async () => {
+  const { at, asking } = folders(rig());
+  const one = await asking("one");
+  const two = await asking("two");
+  for (const from of ["two", "nowhere"]) {
+    const { stdout } = await at(from, "status");
+    expect(stdout).toMatch(new RegExp(`REPOSITORY.*${two} [^\\n]* two .*${one} [^\\n]* one `, "s"));
+    expect(stdout.includes("No session has run here yet.")).toBe(from === "nowhere");
+  }
+  const { stdout: here } = await at("two", "status", "--all", "--here");
+  expect(here).toContain(two);
+  expect(here).not.toMatch(new RegExp(`${one}|REPOSITORY`));
+  expect(here).toMatch(/takes [\d.]+ [kM]B on the disk/);
+  const entries = JSON.parse((await at("one", "status", "--all", "--json")).stdout) as Entry[];
+  expect(entries.map(({ session_id }) => session_id)).toEqual([two, one]);
+  expect(new Set(entries.map(({ home }) => home)).size).toBe(2);
+  const inbox = JSON.parse((await at("one", "inbox", "--json", "--here")).stdout) as Entry[];
+  expect(inbox.map(({ session_id }) => session_id)).toEqual([one]);
+});
+
+it("lists the other homes when one cannot be read, and names that", async () => {
+  const here = rig();
+  const { at, asking } = folders(here);
+  const one = await asking("one");
+  const two = await asking("two");
+  const broken = (JSON.parse((await at("two", "status", two, "--json")).stdout) as Entry).home;
+  writeFileSync(join(broken, "bosun.db"), "no database, but a text that is longer than the header of one".repeat(9));
+  const { code, stdout, stderr } = await at("one", "status");
+  expect([code, stdout, stderr]).toEqual([0, expect.stringContaining(one), expect.stringContaining(broken)]);
 });

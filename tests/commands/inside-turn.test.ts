@@ -10,9 +10,10 @@ import { open } from "./terminal.ts";
 const CHECK = { BOSUN_SESSION_ID: "s-abc", BOSUN_ARTIFACTS_DIR: "/artifacts" };
 const TURN = { ...CHECK, BOSUN_TURN_ID: "t3" };
 
-const DECIDING = ["resume", "answer", "retry", "tell", "pause", "stop", "cancel", "trust"];
+const DECIDING = ["resume", "answer", "retry", "tell", "pause", "stop", "cancel", "prune", "trust"];
 const DECISIONS: readonly (readonly string[])[] = [
   ...DECIDING.map((command) => [command]),
+  ["rm", "s-abc"],
   ["cancel", "s-abc", "--yes"],
   ["resume", "--budget-turns", "900", "--yes"],
   ["trust", "--yes"],
@@ -43,7 +44,7 @@ describe("a command that takes a person's decision", () => {
 
   it("is one of those that the catalogue marks", () => {
     const marked = CATALOGUE.filter(({ decides }) => decides !== undefined).map(({ name }) => name);
-    expect(marked.sort()).toEqual([...DECIDING, "plan", "review"].sort());
+    expect(marked.sort()).toEqual([...DECIDING, "plan", "review", "rm"].sort());
   });
 
   it("is refused to real agents and checks, and not to the program of a notification", async () => {

@@ -1,6 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { databasePath } from "../../src/store/database.ts";
 import { TRASH_POINTS } from "../../src/lib/crash-point.ts";
@@ -16,41 +15,24 @@ async function closed(...names: string[]): Promise<Rig> {
   return here;
 }
 
-/** All rows of a session, without the numbers that a database gives them. */
-function rowsOf({ home }: Rig, session_id: string): object[] {
-  const database = new SqliteDatabase(databasePath(home), { readonly: true });
-  const tables = ["records", "state", "artifacts", "inbox", "inbox_outcomes", "sessions"];
-  const rows = tables.map((table) =>
-    database
-      .prepare(`SELECT * FROM ${table} WHERE session = (SELECT session FROM sessions WHERE session_id = ?)`)
-      .all(session_id),
-  );
-  database.close();
-  return rows.map((all) => all.map((row) => ({ ...(row as object), session: 0, artifact: 0, epoch: 0 })));
-}
-
 const listed = async (here: Rig) =>
   (await typedJson<{ session_id: string }[]>(here, ["status", "--all", "--json"])).map(({ session_id }) => session_id);
 
 describe("rm", () => {
-  it("moves a closed session to the trash with all that it has, and --restore brings it back as it was", async () => {
+  it("hides a closed session from every list and lookup, and --restore brings it back as it was", async () => {
     const here = await closed("s1", "s2");
-    const before = rowsOf(here, "s2");
-    const files = readdirSync(join(here.home, "logs", "s2"));
     const { stdout } = await typed(here, ["rm", "s2"]);
     expect(stdout).toMatch(/s2 is in the trash.*rm --restore s2/s);
     expect(await listed(here)).toEqual(["s1"]);
-    for (const folder of ["logs", "sessions"]) expect(readdirSync(join(here.home, folder))).toEqual(["s1"]);
-    const within = await typed(here, ["status", "s2", "--home", join(here.home, "trash", "s2")]);
-    expect(within.stdout).toContain("s2 is done");
-    // The next session gets the number that the removed one had.
-    const plan = join(here.home, "..", "plan.json");
-    expect((await typed(here, ["run", "--plan", plan, "--session", "s3"])).code).toBe(0);
+    const gone = await typed(here, ["status", "s2"]);
+    expect([gone.code, gone.stderr]).toEqual([2, expect.stringMatching(/s2 is in the trash.*rm --restore s2/s)]);
+    expect((await typed(here, ["report"])).stdout).toContain("s1");
+    expect((await typed(here, ["report", "s"])).stdout).toContain("s1");
+    expect((await typed(here, ["status", "--all"])).stderr).toBe("");
+    expect((await typed(here, ["rebuild"])).stdout).not.toContain("s2");
     expect((await typed(here, ["rm", "--restore", "s"])).stdout).toContain("s2 is back");
-    expect(rowsOf(here, "s2")).toEqual(before);
-    expect(readdirSync(join(here.home, "logs", "s2"))).toEqual(files);
+    expect(await listed(here)).toEqual(["s2", "s1"]);
     expect((await typed(here, ["replay", "s2", "--verify"])).code).toBe(0);
-    expect((await typed(here, ["replay", "s3", "--verify"])).code).toBe(0);
     expect((await typed(here, ["rm", "--restore", "s2"])).code).toBe(2);
   });
 
@@ -72,29 +54,6 @@ describe("rm", () => {
     await typed(here, ["cancel", "s2", "--yes"]);
     await running.done;
   });
-
-  it.each(TRASH_POINTS)(
-    "leaves a whole session on one side when it is killed at %s, and the next command finishes",
-    async (point) => {
-      const here = await closed("s1");
-      const back = point === "trash_moved" || point === "trash_emptied";
-      if (back) expect((await typed(here, ["rm", "s1"])).code).toBe(0);
-      const killed = await here.run(back ? ["rm", "--restore", "s1"] : ["rm", "s1"], {
-        env: { BOSUN_CRASH_AT: point },
-      });
-      expect(killed.signal).toBe("SIGKILL");
-      const isThere = point === "trash_copied" || point === "trash_emptied";
-      expect(await listed(here)).toEqual(isThere ? ["s1"] : []);
-      const status = await typed(here, ["status", "--all"]);
-      expect(status.stderr).not.toContain("rebuild");
-      if (isThere) expect((await typed(here, ["replay", "s1", "--verify"])).code).toBe(0);
-      expect((await typed(here, isThere ? ["rm", "s1"] : ["rm", "--restore", "s1"])).code).toBe(0);
-      expect(await listed(here)).toEqual(isThere ? [] : ["s1"]);
-      expect(existsSync(join(here.home, "logs", "s1"))).toBe(!isThere);
-      expect(readdirSync(join(here.home, "trash")).filter((name) => name !== ".lock")).toEqual(isThere ? ["s1"] : []);
-      if (!isThere) expect((await typed(here, ["replay", "s1", "--verify"])).code).toBe(0);
-    },
-  );
 });
 
 describe("prune", () => {
@@ -109,15 +68,24 @@ describe("prune", () => {
     const refused = await typed(here, ["prune", "--purge"]);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
     const size = readFileSync(databasePath(here.home)).length;
-    const purged = await typedJson<{ sessions: object[]; trash_bytes: number }>(here, [
-      "prune",
-      "--purge",
-      "--yes",
-      "--json",
-    ]);
-    expect(purged.sessions).toHaveLength(2);
-    expect(readdirSync(join(here.home, "trash"))).toEqual([".lock"]);
+    expect((await typed(here, ["prune", "--purge", "--yes"])).stdout).toMatch(/s1 .*2 sessions deleted for good/s);
+    for (const folder of ["trash", "logs", "sessions"]) expect(readdirSync(join(here.home, folder))).toEqual([]);
     expect(readFileSync(databasePath(here.home)).length).toBeLessThan(size);
     expect((await typed(here, ["rm", "--restore", "s1"])).code).toBe(2);
+  });
+
+  it.each(TRASH_POINTS)("deletes the rest when it was killed at %s, and shows nothing of it before", async (point) => {
+    const here = await closed("s1", "s1.keep");
+    expect((await typed(here, ["rm", "s1"])).code).toBe(0);
+    expect((await here.run(["prune", "--purge", "--yes"], { env: { BOSUN_CRASH_AT: point } })).signal).toBe("SIGKILL");
+    const status = await typed(here, ["status", "--all"]);
+    expect([status.code, status.stderr]).toEqual([0, ""]);
+    expect(await listed(here)).toEqual(["s1.keep"]);
+    const restored = await typed(here, ["rm", "--restore", "s1"]);
+    expect([restored.code, restored.stderr]).toEqual([2, expect.stringContaining("prune --purge")]);
+    expect((await typed(here, ["prune", "--purge", "--yes"])).code).toBe(0);
+    for (const folder of ["logs", "sessions"]) expect(readdirSync(join(here.home, folder))).toEqual(["s1.keep"]);
+    expect(readdirSync(join(here.home, "trash"))).toEqual([]);
+    expect((await typed(here, ["replay", "s1.keep", "--verify"])).code).toBe(0);
   });
 });

@@ -14,7 +14,6 @@ import { recordedEnd } from "../../runtime/exit.ts";
 import { collectEarly } from "../../runtime/memory.ts";
 import type { Notification, ReadableSession } from "../../runtime/notifications.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
-import { trashFolder } from "../../runtime/trash.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
 import { databasePath } from "../../store/database.ts";
 import type { Store, StoreReader } from "../../store/store.ts";
@@ -81,15 +80,7 @@ function closedIn(
   const commands = [config.notify?.command ?? [], ...Object.values(config.hooks ?? {})];
   const persons = commands.map((cli_command) => ({ role_id: "user", cli_command }));
   return {
-    hidden: [
-      stateFolder(environment),
-      database,
-      `${database}-wal`,
-      `${database}-shm`,
-      dirname(log),
-      dirname(folder),
-      trashFolder(home),
-    ],
+    hidden: [stateFolder(environment), database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)],
     readable: [folder],
     owned: [...settings, ...programsInside([...roles, ...persons], workspace, environment.PATH)],
     git: [own, common],

@@ -7,6 +7,7 @@ import type { CommandContext } from "../context/command.ts";
 import {
   homeOf,
   isNamed,
+  isUnused,
   type OpenHome,
   openExistingHome,
   openHomeAt,
@@ -129,6 +130,27 @@ async function findElsewhere(context: CommandContext, word: string): Promise<Fal
         hint: `Name the session too: ${first.session_id} ${word}.`,
         details,
       });
+}
+
+/** The home of the current directory, which may not exist, then the other homes of this user, unless one is named or only this one is wanted. */
+export function allHomes(context: CommandContext, here = false): Fallible<string[]> {
+  const first = homeOf(context);
+  return first.ok ? ok([first.value, ...(here ? [] : otherHomes(context, first.value))]) : first;
+}
+
+/** What `look` finds in each home, or why one cannot be read. Fails if that is the first, unless it was simply never used. */
+export async function lookIntoAll<T>(
+  context: CommandContext,
+  homes: readonly string[],
+  look: (store: StoreReader, home: string) => Promise<T>,
+): Promise<Fallible<Fallible<T>[]>> {
+  const found: Fallible<T>[] = [];
+  for (const [index, home] of homes.entries()) {
+    const looked = await lookInto(context, home, (store) => look(store, home));
+    if (index > 0 || looked.ok) found.push(looked);
+    else if (!isUnused(context, home, looked.error)) return looked;
+  }
+  return ok(found);
 }
 
 /** Reads a home. Failures are values, because one broken home must not hide the others. */

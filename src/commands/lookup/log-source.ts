@@ -6,9 +6,9 @@ import { shellWord } from "../../lib/shell-word.ts";
 import { listFolder, type Listing, recordFile } from "../../log/reader.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
-import { isLeaving } from "../../runtime/trash.ts";
 import { databasePath } from "../../store/database.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { trashOf } from "../../store/trash.ts";
 import { hanging, safeLine } from "../../ui/display.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
@@ -74,18 +74,19 @@ function folderAlone(folder: string): LogSource {
   return { folder, home: undefined, row: undefined, isHeld: false };
 }
 
-/** The log folders of a home that can be read, with the sequence of the last record in each. A link is none, nor one on its way to the trash. */
+/** The log folders of a home that can be read, with the sequence of the last record in each. A link is none, nor one in the trash. */
 export function logFolders(home: string): Map<string, number> {
   const logs = join(home, "logs");
   const found = new Map<string, number>();
   try {
     for (const { name } of readdirSync(logs, { withFileTypes: true }).filter((one) => one.isDirectory())) {
       const last = lastIn(join(logs, name));
-      if (last > 0 && !isLeaving(home, name)) found.set(name, last);
+      if (last > 0) found.set(name, last);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
   }
+  for (const { session_id } of trashOf(home)) found.delete(session_id);
   return found;
 }
 

@@ -8,9 +8,11 @@ import { SessionRecords } from "../../runtime/records.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { measuredRecord } from "../../store/kept-record.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { trashOf } from "../../store/trash.ts";
 import { MODES, readerOf } from "../../modes/index.ts";
 import type { CommandContext } from "../context/command.ts";
-import { homeOf, type OpenHome, otherHomes } from "../context/home.ts";
+import type { OpenHome } from "../context/home.ts";
+import { allHomes } from "./homes.ts";
 import { engineOf } from "./modes.ts";
 
 /** Which messages are wanted. */
@@ -57,10 +59,9 @@ export function manifestsOf(
   context: CommandContext,
   { all, as }: { readonly all: boolean; readonly as: string | undefined },
 ): Fallible<JsonObject[]> {
-  const here = homeOf(context);
-  if (!here.ok) return here;
-  const homes = [here.value, ...otherHomes(context, here.value)];
-  const found = homes.flatMap((home) => manifestsIn(home).map((manifest): JsonObject => ({ ...manifest, home })));
+  const homes = allHomes(context);
+  if (!homes.ok) return homes;
+  const found = homes.value.flatMap((home) => manifestsIn(home).map((manifest): JsonObject => ({ ...manifest, home })));
   const isWanted = ({ state, participants }: JsonObject) =>
     (all || !["closed", "archived"].includes(textOf(state))) && (as === undefined || listOf(participants).includes(as));
   return ok(found.filter(isWanted));
@@ -76,11 +77,12 @@ export function aboutMailbox(directory: string): Fallible<JsonObject> {
 
 function manifestsIn(home: string): JsonObject[] {
   const folders = new Set(Array.from(MODES.values(), ({ reader }) => reader.mailbox?.folder ?? []).flat());
+  const gone = new Set(trashOf(home).map(({ session_id }) => session_id));
   return [...folders].flatMap((folder) => {
     const root = join(home, folder);
     const names = existsSync(root) ? readdirSync(root).toSorted() : [];
     return names.flatMap((name) => {
-      const manifest = manifestIn(join(root, name));
+      const manifest = gone.has(name) ? undefined : manifestIn(join(root, name));
       return manifest ? [manifest] : [];
     });
   });

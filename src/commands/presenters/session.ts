@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
 import { withCutRuns } from "../../kernel/spends.ts";
 import type { SessionState } from "../../kernel/state.ts";
@@ -190,6 +191,10 @@ interface ListedSession {
   readonly trouble?: Failure;
 }
 
+export interface HomeSession extends ListedSession {
+  readonly home: string;
+}
+
 /** All sessions, newest first. Reading the owner of a closed one takes time, so it is left out unless `all` is set. */
 export function sessionList(store: StoreReader, all: boolean): ListedSession[] {
   const begun = store.sessions({ parent: null }).filter(isBegun);
@@ -215,17 +220,20 @@ export function holderOf(store: StoreReader, { session_id, last_sequence }: Sess
 }
 
 /** The list as parts of a screen. */
-export function listParts(out: Output, sessions: readonly ListedSession[], now: number): Part[] {
+export function listParts(out: Output, sessions: readonly HomeSession[], now: number): Part[] {
+  const spans = new Set(sessions.map(({ home }) => home)).size > 1;
   const rows = sessions.map(({ row, owner, idle_ms, trouble }) => [
     row.session_id,
     trouble === undefined ? standing(row, owner !== undefined) : `unknown (${row.state})`,
     formatDuration(idle_ms ?? now - milliseconds(row.updated_at)),
+    ...(spans ? [basename(row.workspace)] : []),
     clipped(row.requirement ?? "", PROSE_WIDTH),
   ]);
   const columns = [
     { heading: "SESSION", width: 40 },
     { heading: "STATE", width: 30 },
     { heading: "AGO" },
+    ...(spans ? [{ heading: "REPOSITORY", width: 24 }] : []),
     { heading: "WHAT" },
   ];
   const [newest] = sessions;
