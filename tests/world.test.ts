@@ -41,6 +41,7 @@ const STARTERS: Readonly<Record<string, string>> = {
   "commands/demo.ts": "this Node",
   "commands/driver/scheduler-process.ts": "this Node",
   "commands/examination/program.ts": "agent programs, for their version",
+  "commands/interaction/beside.ts": "this Node",
   "commands/interaction/plan-edit.ts": "the person's editor",
   "commands/replay.ts": "this Node",
   "crew/demo/bosun.ts": "this Node",

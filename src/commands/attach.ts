@@ -2,8 +2,11 @@ import type { Command } from "commander";
 import { ok } from "../lib/result.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { Store, StoreReader } from "../store/store.ts";
+import { promptChoice } from "../ui/choices.ts";
+import { clipped } from "../ui/display.ts";
 import { localize } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
+import { homeOf } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import {
   addReporterOptions,
@@ -14,8 +17,8 @@ import {
 } from "./options/run-options.ts";
 import { attend } from "./driver/attendance.ts";
 import { openViewer, type Viewer } from "./driver/driver.ts";
-import { type Found, openHomeOf, readHomeOf, withSession } from "./lookup/homes.ts";
-import { ANY_SESSION, SHOW } from "./lookup/resolve.ts";
+import { type Found, lookInto, openHomeOf, readHomeOf, withSession } from "./lookup/homes.ts";
+import { ANY_SESSION, runningSessions, WATCH } from "./lookup/resolve.ts";
 
 /** Maximum number of earlier records shown to a person. */
 const PAST_SHOWN = 30;
@@ -31,11 +34,23 @@ async function attach(context: CommandContext, [named]: readonly string[], optio
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const { reporter, ask } = runOptions.value;
+  const chosen = ask && isForPeople(reporter) && named === undefined ? await chooseRunning(context) : named;
   // Answers are written to the inbox; without them, the home is opened for reading only.
   if (ask && isForPeople(reporter)) {
-    return withSession(openHomeOf, context, named, SHOW, (found) => show(context, found, found.store, reporter));
+    return withSession(openHomeOf, context, chosen, WATCH, (found) => show(context, found, found.store, reporter));
   }
-  return withSession(readHomeOf, context, named, SHOW, (found) => show(context, found, undefined, reporter));
+  return withSession(readHomeOf, context, chosen, WATCH, (found) => show(context, found, undefined, reporter));
+}
+
+/** The one of several running sessions of this home that the person at this terminal wants; undefined if there is nothing to choose, or they left. */
+async function chooseRunning(context: CommandContext): Promise<string | undefined> {
+  const home = homeOf(context);
+  const running = home.ok ? await lookInto(context, home.value, async (store) => runningSessions(store)) : home;
+  if (!running.ok || running.value.length < 2) return undefined;
+  const choices = running.value.map(({ session_id, requirement }) => {
+    return { key: session_id, label: clipped(`${session_id}  ${requirement ?? ""}`, context.terminal.err.width - 5) };
+  });
+  return promptChoice(context.terminal, "Which session?", choices, new AbortController().signal);
 }
 
 async function show(

@@ -1,6 +1,7 @@
 import { script } from "@bomb.sh/tab";
 import { Argument, type Command } from "commander";
 import { ok } from "../lib/result.ts";
+import { fails } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Action } from "./context/command.ts";
 import { invocationName } from "./context/invocation.ts";
@@ -9,8 +10,10 @@ const SHELLS = ["bash", "zsh", "fish"];
 
 /** `bosun completion`: prints the script that makes a shell complete commands. */
 export function register(command: Command): Action<object> {
-  command.addArgument(new Argument("<shell>", "your shell").choices(SHELLS));
-  return async (context, [shell = ""]) => {
+  command.addArgument(new Argument("[shell]", "your shell").choices(SHELLS));
+  return async (context, [shell]) => {
+    if (shell === undefined)
+      return fails("usage", `Name your shell: ${SHELLS.join(", ")}.`, { hint: "bosun help completion" });
     const program = invocationName({ ...context, home: undefined }, "elsewhere");
     // The library writes to stdout itself.
     if (shell === "bash") context.terminal.out.line(bashScript(program));

@@ -18,6 +18,7 @@ import { isDamaged } from "../ui/proof-words.ts";
 import { unfitFor } from "../ui/tui/fit.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
+import { ownArguments } from "./context/program.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { watchSignals } from "./context/signals.ts";
 import {
@@ -28,7 +29,6 @@ import {
   readFilter,
   type RecordFilter,
 } from "./driver/record-list.ts";
-import { ownArguments } from "./driver/scheduler-process.ts";
 import { listingOf, type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
 import { retellingOfFolder } from "./lookup/modes.ts";
 import { verify } from "./presenters/verify.ts";

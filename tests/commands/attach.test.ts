@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "./in-process.ts";
@@ -208,6 +208,28 @@ describe("bosun attach", () => {
     expect(pane.screen()).toContain(`bosun answer ${session_id}`);
     expect((await typed(here, ["answer", "Eve"])).stdout).not.toContain("Kept");
     await sessionCloses(here, session_id);
+  });
+
+  it("asks which of several running sessions is meant, and is refused where nobody can be asked", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", WAIT);
+    const other = rig();
+    const first = here.start(["run", "--plan", plan, "--session", "s-one"]);
+    const second = other.start(["run", "--plan", plan, "--session", "s-two", "--home", here.home]);
+    for (const { workspace } of [here, other])
+      await until("both tasks to run", () => existsSync(join(workspace, "pid")));
+    const refused = await here.run(["attach"]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/s-one.*s-two|s-two.*s-one/)]);
+    const pane = open(here, ["attach"]);
+    await pane.asks("Which session?");
+    const number = /(\d) {2}s-two/.exec(pane.screen())?.[1] ?? "";
+    pane.type(number, "Enter");
+    await pane.shows("s-two");
+    letGo(other);
+    expect(await pane.exit()).toBe(0);
+    await pane.shows("s-two is done");
+    letGo(here);
+    expect([(await first.done).code, (await second.done).code]).toEqual([0, 0]);
   });
 
   it("shows how a closed session ended and exits with its code", async () => {

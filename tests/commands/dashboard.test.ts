@@ -1,4 +1,6 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession } from "./in-process.ts";
 import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
@@ -71,6 +73,45 @@ describe("the dashboard", () => {
     letGo(here);
     expect(await again.exit()).toBe(0);
     await again.shows(`${session_id} is done: 2 of 2 tickets done`);
+  });
+
+  it("shows log, changes, folder and the next session in its place, and comes back; Ctrl-C there stops nothing", async () => {
+    const here = rig();
+    execFileSync("git", ["init", "-q"], { cwd: here.workspace });
+    const env = { EDITOR: here.write("editor", "#!/bin/sh\necho edits $1; read line"), PAGER: "cat" };
+    chmodSync(env.EDITOR, 0o755);
+    const pane = openDashboard(here, ["run", "--plan", planFile(here)], { columns: 80, rows: 24, env });
+    const { session_id } = await taskRuns(here);
+    await seen(pane, "in_progress      shell");
+    pane.type("L");
+    await pane.asks("Enter goes back to the dashboard.");
+    expect(pane.visible()).toContain("PLAN 2 tasks");
+    expect(pane.isAlternate()).toBe(false);
+    pane.type("Enter");
+    await seen(pane, "nothing needs you");
+    pane.type("d");
+    await pane.asks("Enter goes back to the dashboard.", 2);
+    expect(pane.visible()).toContain("?? pid");
+    pane.type("Enter");
+    await seen(pane, "nothing needs you");
+    pane.type("n");
+    await seen(pane, "No other session is running.");
+    pane.type("e");
+    await seen(pane, "edits ", "plan-to-read.yaml");
+    pane.type("C-c");
+    await seen(pane, "nothing needs you");
+    expect(await statusOf(here, session_id)).toMatchObject({ state: "running" });
+    const other = rig();
+    const second = other.start(["run", "--plan", planFile(other), "--session", "s-other", "--home", here.home]);
+    await until("the other session to run", () => existsSync(join(other.workspace, "pid")));
+    pane.type("n");
+    await seen(pane, "bosun s-other");
+    pane.type("q");
+    await seen(pane, `bosun ${session_id}`);
+    letGo(other);
+    letGo(here);
+    expect((await second.done).code).toBe(0);
+    expect(await pane.exit()).toBe(0);
   });
 
   it("follows resizes of the terminal, and shows its minimum size where it does not fit", async () => {

@@ -9,6 +9,7 @@ import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
 import type { ResumeTerms } from "../../runtime/resume.ts";
 import type { Store } from "../../store/store.ts";
 import type { CommandContext } from "../context/command.ts";
+import { ownArguments } from "../context/program.ts";
 import type { OpenHome } from "../context/home.ts";
 import type { PersonMessage } from "../interaction/put.ts";
 import type { RunInput } from "../options/run-input.ts";
@@ -165,12 +166,6 @@ function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<Schedu
     // The last message may arrive after the exit. The channel disconnects once everything in it was read.
     void exited.then(() => (child.connected ? child.once("disconnect", () => resolve(undefined)) : resolve(undefined)));
   });
-}
-
-/** The arguments with which Node runs this program again: `node_arguments` are for Node, `words` for the program. */
-export function ownArguments(words: readonly string[], node_arguments: readonly string[] = []): string[] {
-  const [, program = ""] = process.argv;
-  return [...process.execArgv, ...node_arguments, program, ...words];
 }
 
 /** Maximum length of the part of the file that is shown, in characters. */

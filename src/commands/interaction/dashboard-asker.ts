@@ -1,24 +1,29 @@
 import { defined } from "../../lib/json.ts";
 import type { Dashboard, Steering } from "../../ui/tui/dashboard.ts";
-import type { SessionAction } from "../../ui/tui/view.ts";
+import type { BesideAction, SessionAction } from "../../ui/tui/view.ts";
 import { wrappedLines } from "../../ui/display.ts";
 import { alertWords } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk, SessionControl } from "./interaction.ts";
+import { repositoryOf, showBeside } from "./beside.ts";
 import { commandMessage, type Refusal } from "./put.ts";
 import { PromptAsker, type PromptAskerParts } from "./prompt-asker.ts";
 
 /** Asks the person at the dashboard. The dashboard shows what waits; the questions are asked on the normal screen, on request. */
 export class DashboardAsker implements Asker, Steering {
+  readonly diffs: boolean;
   readonly #parts: Omit<PromptAskerParts, "left">;
   readonly #control: SessionControl;
   readonly #asks = new Map<string, OpenAsk>();
   #dashboard: Dashboard | undefined;
   #prompts: PromptAsker | undefined;
+  /** What is shown in the dashboard's place: the end of the session waits for it. */
+  #beside: Promise<unknown> | undefined;
 
   constructor(parts: Omit<PromptAskerParts, "left">, control: SessionControl) {
     this.#parts = parts;
     this.#control = control;
+    this.diffs = repositoryOf(parts) !== undefined;
   }
 
   /** The dashboard that this is for. */
@@ -49,6 +54,13 @@ export class DashboardAsker implements Asker, Steering {
 
   async end(): Promise<void> {
     await this.#prompts?.end();
+    await this.#beside;
+  }
+
+  async show(action: BesideAction): Promise<string> {
+    const shown = showBeside(this.#parts, action);
+    this.#beside = shown.catch((error: unknown) => this.#control.broken(error));
+    return shown.catch(() => "");
   }
 
   /** Asks everything that is open. A question that the person leaves open (Esc, Ctrl-C, Ctrl-D) waits at the dashboard. */

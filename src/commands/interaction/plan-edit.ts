@@ -110,7 +110,10 @@ async function readEdited(file: string): Promise<Fallible<PayloadByType["plan"]>
 }
 
 /** Opens a file in `$VISUAL` or `$EDITOR` at this terminal and resolves when the editor exits. Failure `environment`. */
-async function openEditor({ directory, environment, terminal }: CommandContext, file: string): Promise<Fallible<void>> {
+export async function openEditor(
+  { directory, environment, terminal }: CommandContext,
+  file: string,
+): Promise<Fallible<void>> {
   const named = environment.VISUAL || environment.EDITOR || "vi";
   // A configured editor may open a window; vi needs a terminal.
   if (named === "vi" && !(terminal.input.isTTY && terminal.out.stream.isTTY)) {

@@ -24,6 +24,8 @@ export interface Policy {
 
 /** To show any session. */
 export const SHOW: Policy = { closed: "newest" };
+/** To watch a session: of several that run, none is guessed. */
+export const WATCH: Policy = { changes: true, closed: "newest" };
 /** To show what an open session waits for. */
 export const SHOW_OPEN: Policy = {};
 /** To continue a session: a wrong guess does no harm. */

@@ -18,7 +18,15 @@ import { dashboardFrame, keysFor, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
 import type { Screen } from "./screen.tsx";
 import { outputBefore, outputLine, Stories, storyOf } from "./stories.ts";
-import { type Action, handleKey, INITIAL_VIEW, selectedOf, type SessionAction, type View } from "./view.ts";
+import {
+  type Action,
+  type BesideAction,
+  handleKey,
+  INITIAL_VIEW,
+  selectedOf,
+  type SessionAction,
+  type View,
+} from "./view.ts";
 
 /** How often changes are drawn, in ms. Clocks on the screen advance once a second. */
 const DRAW_MS = 100;
@@ -41,6 +49,10 @@ export interface Steering {
   answer(ticket_id: string | undefined): Promise<void>;
   /** Sends a command. Resolves to a message for the person. */
   command(action: SessionAction): Promise<string>;
+  /** Whether there is a git repository. */
+  readonly diffs: boolean;
+  /** Shows something on the normal screen. Settles when that is free again, with a message for the person. */
+  show(action: BesideAction): Promise<string>;
 }
 
 export interface DashboardParts {
@@ -194,6 +206,7 @@ export class Dashboard implements Reporter {
       story: (ticket_id) => this.#stories.of(ticket_id),
       answer: localize(terminal.out, `bosun answer ${session_id}`),
       steers: steering !== undefined,
+      diffs: steering?.diffs === true,
       outages: heldWords([...this.#model.holds.values()].filter(({ reason }) => reason === UNAVAILABLE)),
       ctrl_c: elsewhere?.ctrl_c ?? "stops",
       detaches: detach !== undefined,
@@ -210,6 +223,7 @@ export class Dashboard implements Reporter {
       paused: this.#model.state === "paused",
       rows: pageRows(this.#parts.terminal.out.stream.rows),
       steers: scene.steers,
+      diffs: scene.diffs,
       cuts: scene.ctrl_c === "stops" && !this.#isStopping && this.#model.turns.size > 0,
       ...keysFor(scene, selectedOf(this.#view, listed)),
     });
@@ -253,6 +267,17 @@ export class Dashboard implements Reporter {
         return;
       case "answer":
         return this.#answer();
+      case "report":
+      case "log":
+      case "diff":
+      case "edit":
+      case "next":
+        this.#screen?.hide();
+        void steering?.show(action).then((told) => {
+          this.#screen?.show();
+          if (told !== "") this.notice(told);
+        });
+        return;
       default:
         void steering?.command(action).then((told) => this.notice(told));
     }

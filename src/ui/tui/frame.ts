@@ -252,6 +252,12 @@ function helpLines(scene: Scene): Line[] {
           ["p", "pause, or go on"],
           ...(retries(scene) ? ([["r", `try the selected ${noun} again`]] as const) : []),
           ["x", `cancel the selected ${noun}`],
+          [
+            scene.diffs ? "R L d" : "R L",
+            `report, log${scene.diffs ? ", changes in git" : ""}; the log of the open ${noun}`,
+          ],
+          ["e", `the folder of the open ${noun}, or the plan, in $EDITOR`],
+          ["n", "the next running session, of any repository"],
         ] as const)
       : []),
     ...(detaches ? ([["q", "detach: the session goes on"]] as const) : []),

@@ -22,6 +22,8 @@ export interface Scene extends Shown {
   readonly answer: string;
   /** Whether this screen can answer asks and send commands. */
   readonly steers: boolean;
+  /** Whether there is a git repository, whose changes can be shown. */
+  readonly diffs: boolean;
   /** What is away, and when it is tried again. */
   readonly outages: readonly string[];
   /** What Ctrl-C does here. */

@@ -43,6 +43,8 @@ export class Screen {
   /** Opens the alternate screen, unless it is closed for good. */
   show(): void {
     if (this.#isClosed) return;
+    // The first row begins where the cursor is, behind a `^C` that the terminal has echoed.
+    if (!this.isOpen) this.#parts.terminal.out.stream.write("\r");
     this.#ink ??= render(this.#frame(), {
       stdout: this.#parts.terminal.out.stream,
       stdin: this.#parts.terminal.input,

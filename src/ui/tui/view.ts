@@ -29,13 +29,22 @@ export const INITIAL_VIEW: View = {
 };
 
 /** What a key makes the dashboard do, to the session or to itself. */
-export type Action = SessionAction | { readonly do: "answer" | "leave" | "stop" | "suspend" };
+export type Action = SessionAction | BesideAction | { readonly do: "answer" | "leave" | "stop" | "suspend" };
 
 /** A command to the session or one of its tickets. */
 export type SessionAction =
   | { readonly do: "pause" | "resume" }
   | { readonly do: "retry" | "cancel"; readonly ticket_id: string }
   | { readonly do: "tell"; readonly ticket_id: string | undefined; readonly text: string };
+
+/** Something that is shown in the dashboard's place until the person goes back. */
+export interface BesideAction {
+  readonly do: "report" | "log" | "diff" | "edit" | "next";
+  /** The ticket whose page is open. */
+  readonly ticket_id: string | undefined;
+}
+
+const BESIDE: Readonly<Record<string, BesideAction["do"]>> = { R: "report", L: "log", d: "diff", e: "edit", n: "next" };
 
 /** The context that `handleKey` needs. */
 export interface KeyContext {
@@ -45,6 +54,8 @@ export interface KeyContext {
   /** The page size for scrolling: the rows of the body. */
   readonly rows: number;
   readonly steers: boolean;
+  /** Whether there is a git repository. */
+  readonly diffs: boolean;
   /** Whether the selected ticket can be tried again, or cancelled. */
   readonly retries: boolean;
   readonly cancels: boolean;
@@ -141,9 +152,16 @@ export const STEPS: Readonly<Record<string, (rows: number) => number>> = {
   pagedown: (rows) => rows,
 };
 
-function steerKey(view: View, { name }: Key, { listed, paused, steers, retries, cancels }: KeyContext): KeyResult {
+function steerKey(
+  view: View,
+  { name }: Key,
+  { listed, paused, steers, diffs, retries, cancels }: KeyContext,
+): KeyResult {
   if (name === "q") return { view, action: { do: "leave" } };
   if (!steers) return { view };
+  const beside = BESIDE[name];
+  if (beside === "diff" && !diffs) return { view };
+  if (beside) return { view, action: { do: beside, ticket_id: view.page === "ticket" ? view.selected : undefined } };
   const ticket_id = selectedOf(view, listed);
   switch (name) {
     case "a":

@@ -194,9 +194,25 @@ describe("keys", () => {
 
   it("do nothing to the session on a read-only screen", () => {
     const view = { ...INITIAL_VIEW };
-    for (const name of ["a", "p", "r", "x", "m"]) {
+    for (const name of ["a", "p", "r", "x", "m", "R", "L", "d", "e", "n"]) {
       expect(handleKey(view, { name }, { ...shown(scene, view), steers: false })).toEqual({ view });
     }
+  });
+
+  it("show report, log, diff, editor and next session, of the open ticket, and the diff only where git is", () => {
+    const keys = { R: "report", L: "log", d: "diff", e: "edit", n: "next" };
+    for (const [key, what] of Object.entries(keys)) {
+      expect(press(INITIAL_VIEW, key).action).toEqual({ do: what, ticket_id: undefined });
+      expect(press(INITIAL_VIEW, "down", "return", key).action).toEqual({ do: what, ticket_id: "tests" });
+    }
+    const bare = { ...shown(scene, INITIAL_VIEW), diffs: false };
+    expect(handleKey(INITIAL_VIEW, { name: "d" }, bare)).toEqual({ view: INITIAL_VIEW });
+    const help = (diffs: boolean) =>
+      textOf(dashboardFrame(sceneOf(SESSION, { diffs }), { ...INITIAL_VIEW, page: "help" }, 80, 24));
+    expect([help(true), help(false)]).toEqual([
+      expect.stringContaining("changes in git"),
+      expect.not.stringContaining("git"),
+    ]);
   });
 
   it("retry a ticket, except in a mode without retries", () => {
@@ -265,7 +281,7 @@ describe("keys", () => {
 });
 
 function shown(scene: Scene, view: View) {
-  const can = { steers: true, retries: true, cancels: true, cuts: false };
+  const can = { steers: true, diffs: true, retries: true, cancels: true, cuts: false };
   return { listed: selectable(scene, view), paused: false, rows: pageRows(24), ...can };
 }
 

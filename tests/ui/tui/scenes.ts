@@ -26,6 +26,7 @@ export function sceneOf(records: readonly UnsealedRecord[], more: Partial<Scene>
     story: (id) => stories.of(id),
     answer: "bosun answer s-1 c1.q1 …",
     steers: true,
+    diffs: true,
     outages: [],
     ctrl_c: "stops",
     detaches: true,
