@@ -100,7 +100,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       summary: "move old closed sessions to the trash; empty it",
       hidden: true,
       examples: ["bosun prune --dry-run", "bosun prune --older-than 7d", "bosun prune --purge"],
-      load: () => import("./prune.ts"),
+      load: async () => ({ register: (await import("./rm.ts")).registerPrune }),
     },
     scheduler: {
       summary: "runs one session without a terminal; run and resume start it",

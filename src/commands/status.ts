@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { diskUse } from "../runtime/trash.ts";
+import { diskUse } from "../store/trash.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { safeJson, safeLine, safeText } from "../ui/display.ts";
 import { wholeScreen } from "../ui/parts.ts";

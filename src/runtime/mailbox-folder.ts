@@ -7,7 +7,7 @@ import type { Change } from "../kernel/mode.ts";
 import { type Lookup, resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import { makeDirectory, OWN, replaceOwn, textIn } from "../lib/files.ts";
+import { makeDirectory, OWN, textIn } from "../lib/files.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
@@ -119,22 +119,13 @@ export class MailboxFolder {
   }
 
   #indexText(): string {
-    return indexText(this.#root, this.mailbox);
+    const { folder, indexed } = this.mailbox;
+    const entries = readdirSync(this.#root, { withFileTypes: true }).flatMap((entry): JsonObject[] => {
+      const manifest = entry.isDirectory() ? manifestIn(join(this.#root, entry.name)) : undefined;
+      return manifest ? [Object.fromEntries(indexed.map((field) => [field, manifest[field] ?? null]))] : [];
+    });
+    return textOf({ [folder]: entries });
   }
-}
-
-/** Lists the sessions of a home's mailboxes anew, after their folders were moved. */
-export function writeIndex(home: string, mailbox: Pick<Mailbox<unknown>, "folder" | "indexed">): void {
-  const root = join(home, mailbox.folder);
-  if (existsSync(root)) replaceOwn(join(root, INDEX), [indexText(root, mailbox).trimEnd()]);
-}
-
-function indexText(root: string, { folder, indexed }: Pick<Mailbox<unknown>, "folder" | "indexed">): string {
-  const entries = readdirSync(root, { withFileTypes: true }).flatMap((entry): JsonObject[] => {
-    const manifest = entry.isDirectory() ? manifestIn(join(root, entry.name)) : undefined;
-    return manifest ? [Object.fromEntries(indexed.map((field) => [field, manifest[field] ?? null]))] : [];
-  });
-  return textOf({ [folder]: entries });
 }
 
 const INDEX = "index.json";

@@ -2,6 +2,7 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { repositoryRoot } from "../../lib/git-directories.ts";
 import { gitIn } from "../../lib/git.ts";
+import { ok } from "../../lib/result.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeText } from "../../ui/display.ts";
@@ -13,7 +14,6 @@ import { ownArguments } from "../context/program.ts";
 import { allHomes, lookIntoAll } from "../lookup/homes.ts";
 import { runningSessions } from "../lookup/resolve.ts";
 import { openEditor } from "./plan-edit.ts";
-import { ok } from "../../lib/result.ts";
 
 /** A session at a dashboard. */
 interface Beside {
@@ -45,18 +45,21 @@ export async function showBeside(beside: Beside, { do: what, ticket_id }: Beside
     return "";
   } finally {
     process.off("SIGINT", ignore);
-    for (const listener of listeners) process.on("SIGINT", listener as NodeJS.SignalsListener);
+    for (const listener of listeners) process.on("SIGINT", listener);
   }
 }
 
 /** The ticket's folder, else the plan, else the workspace. */
 async function edit({ context, home, store, session_id }: Beside, ticket_id: string | undefined): Promise<string> {
-  const { folder, work } = sessionPaths(home, session_id);
+  const paths = sessionPaths(home, session_id);
   const row = store.session(session_id);
-  const plan = join(folder, "plan-to-read.yaml");
+  const plan = join(paths.folder, "plan-to-read.yaml");
   rmSync(plan, { force: true });
   if (ticket_id === undefined) await runOwn(context, home, ["plan", session_id, "--export", plan], "ignore");
-  const wanted = [ticket_id === undefined ? plan : work(ticket_id), row.ok ? row.value.workspace : context.directory];
+  const wanted = [
+    ticket_id === undefined ? plan : paths.work(ticket_id),
+    row.ok ? row.value.workspace : context.directory,
+  ];
   const edited = await openEditor(context, wanted.find((path) => existsSync(path)) ?? context.directory);
   return edited.ok ? "" : edited.error.message;
 }
