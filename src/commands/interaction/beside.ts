@@ -12,6 +12,7 @@ import type { CommandContext } from "../context/command.ts";
 import { paged } from "../context/paged.ts";
 import { ownArguments } from "../context/program.ts";
 import { allHomes, lookIntoAll } from "../lookup/homes.ts";
+import { isGeneratedId } from "../lookup/id.ts";
 import { runningSessions } from "../lookup/resolve.ts";
 import { openEditor } from "./plan-edit.ts";
 
@@ -67,18 +68,17 @@ async function edit({ context, home, store, session_id }: Beside, ticket_id: str
 /** Attaches to the running session of any home that comes after this one; who leaves it is back here. */
 async function showNext({ context, session_id }: Beside): Promise<string> {
   const homes = allHomes(context);
-  const looked = homes.ok
-    ? await lookIntoAll(context, homes.value, async (store, home) =>
-        runningSessions(store).map((row) => ({ home, session_id: row.session_id })),
-      )
-    : homes;
+  const running = async (store: StoreReader, home: string) => runningSessions(store).map((row) => ({ ...row, home }));
+  const looked = homes.ok ? await lookIntoAll(context, homes.value, running) : homes;
   if (!looked.ok) return looked.error.message;
-  const running = looked.value.flatMap((one) => (one.ok ? one.value : []));
-  const others = running.filter((one) => one.session_id !== session_id);
+  const others = looked.value.flatMap((one) =>
+    one.ok ? one.value.filter((row) => row.session_id !== session_id) : [],
+  );
   const sorted = others.toSorted((a, b) => (a.session_id < b.session_id ? -1 : 1));
   const next = sorted.find((one) => one.session_id > session_id) ?? sorted[0];
   if (next === undefined) return "No other session is running.";
-  await runOwn(context, next.home, ["attach", next.session_id]);
+  // A home that is named is the only one, also for the next session from there.
+  await runOwn(context, isGeneratedId(next.session_id) ? context.home : next.home, ["attach", next.session_id]);
   return "";
 }
 
@@ -97,22 +97,17 @@ async function showDiff(beside: Beside): Promise<void> {
   });
 }
 
-/** Runs a command of this program at this terminal. */
+/** Runs a command of this program, at this terminal. */
 async function runOwn(
   context: CommandContext,
-  home: string,
+  home: string | undefined,
   words: readonly string[],
   stdio: "inherit" | "ignore" = "inherit",
-): Promise<void> {
+) {
   const { execa } = await import("execa");
   const { directory: cwd, environment: env } = context;
-  await execa(process.execPath, ownArguments(["--home", home, ...words]), {
-    cleanup: false,
-    cwd,
-    env,
-    reject: false,
-    stdio,
-  });
+  const own = ownArguments([...(home === undefined ? [] : ["--home", home]), ...words]);
+  await execa(process.execPath, own, { cleanup: false, cwd, env, reject: false, stdio });
 }
 
 function ignore(): void {}
