@@ -48,6 +48,7 @@ const OTHER_WORDS = ["debate", "debater", "opinion", "verdict", "judge", "meetin
 
 /** Where the engine names such a word because the wire or a file format does. Add nothing for the sake of one mode. */
 const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
+  "kernel/changes.ts": ["review_request"],
   "kernel/graph.ts": ["invalid_plan", "plan", "task", "task_id", "tasks"],
   "kernel/kit/draft.ts": ["tickets"],
   "kernel/kit/mode.ts": ["tickets"],

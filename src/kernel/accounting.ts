@@ -1,4 +1,5 @@
 import { defined } from "../lib/json.ts";
+import { changesAfter } from "./changes.ts";
 import { askForChild, isLateOfChild, onChild } from "./children.ts";
 import { chosenBy, keepConversation, withConversation } from "./conversations.ts";
 import { onDoubtAnswered } from "./doubts.ts";
@@ -61,6 +62,7 @@ export function accountLate(ledger: Ledger, fact: Fact): Change[] {
   const spends = new StepSpends(ledger);
   spends.late(fact);
   spends.write(changes);
+  keepChanges(ledger, fact, changes);
   return changes;
 }
 
@@ -106,8 +108,16 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   const cut = cutShort(ledger, fact, changes);
   figures = withUnknown(figures, cut.length, cut.filter(({ role_id }) => role_id !== undefined).length);
   countSpends(ledger, fact, cut, changes);
+  keepChanges(ledger, fact, changes);
   if (figures !== ledger.figures) changes.push(put("figures", "figures", figures));
   return changes;
+}
+
+/** Adds the files that a turn changed to those of its subject. */
+function keepChanges(ledger: Ledger, { turn, changed_files }: Fact, changes: Change[]): void {
+  if (turn?.subject === undefined || changed_files === undefined) return;
+  for (const [subject, changed] of changesAfter(ledger.changes, turn.subject, changed_files))
+    changes.push(put("change", subject, changed));
 }
 
 /** Adds what the step spends, by role and by subject. */

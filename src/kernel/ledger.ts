@@ -1,6 +1,6 @@
 import { defined, type JsonObject } from "../lib/json.ts";
 import type { Budget } from "../protocol/payload.ts";
-import type { Conversation, QuotaWindow } from "../protocol/record.ts";
+import type { ChangedFiles, Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Hold } from "../protocol/telling.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type {
@@ -193,6 +193,8 @@ export interface LedgerValues {
   readonly spend: LedgerSpend;
   /** By account (`quota.ts`). */
   readonly quota: LedgerQuota;
+  /** What the turns about each subject have changed in the workspace (`changes.ts`). */
+  readonly change: ChangedFiles;
   readonly terms: LedgerTerms;
   readonly figures: LedgerFigures;
 }
@@ -211,6 +213,7 @@ const MAP_OF = {
   conversation: "conversations",
   spend: "spends",
   quota: "quotas",
+  change: "changes",
 } as const satisfies Record<Exclude<keyof LedgerValues, "terms" | "figures">, string>;
 
 type LedgerMaps = { readonly [C in keyof typeof MAP_OF as (typeof MAP_OF)[C]]: Map<string, LedgerValues[C]> };

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Budget, PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
-import type { Actor, Conversation, QuotaWindow } from "../protocol/record.ts";
+import type { Actor, ChangedFiles, Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Role, RoleType } from "../protocol/roles.ts";
@@ -112,6 +112,8 @@ export interface FactHeader {
   readonly conversation?: Conversation;
   /** The quota windows of its account that the program reported. */
   readonly quota?: readonly QuotaWindow[];
+  /** The files of the workspace that changed during the turn. No mode decides by it. */
+  readonly changed_files?: ChangedFiles;
 }
 
 /** The turn that a fact belongs to. It is known from the channel, and never read from an agent's text. */

@@ -4,6 +4,8 @@ import type { Instant } from "./timestamp.ts";
 
 export type {
   ActingPerson as Actor,
+  ChangedFile,
+  ChangedFiles,
   Conversation,
   Exit,
   Integrity,

@@ -2,6 +2,7 @@ import { defined, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import type { PayloadType, Usage } from "./payload.ts";
 import {
   type Actor,
+  type ChangedFiles,
   type Conversation,
   type Disposition,
   type Exit,
@@ -39,6 +40,7 @@ export interface Recording {
   readonly usage?: Usage | undefined;
   readonly conversation?: Conversation | undefined;
   readonly quota?: readonly QuotaWindow[] | undefined;
+  readonly changed_files?: ChangedFiles | undefined;
   readonly actor?: Actor | undefined;
   readonly effects?: readonly Effect[] | undefined;
   readonly deltas?: RecordedDeltas | undefined;
@@ -47,14 +49,14 @@ export interface Recording {
 /** Makes the record of an envelope, before it is added to the chain. */
 export function recordOf(recording: Recording): UnsealedRecord {
   const { session_id, at, source, target, payload_type, payload, kind, disposition } = recording;
-  const { turn, subject, exit, usage, conversation, quota, actor, effects, deltas } = recording;
+  const { turn, subject, exit, usage, conversation, quota, changed_files, actor, effects, deltas } = recording;
   const record: RecordMeta = {
     kind,
     received_at: at,
     disposition,
     ...(turn ? { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run } : {}),
     ...about(subject),
-    ...defined({ exit, usage, conversation, actor }),
+    ...defined({ exit, usage, conversation, changed_files, actor }),
     ...(quota?.length ? { quota: [...quota] } : {}),
     ...(effects?.length ? { effects: effects.map(recordedEffect) } : {}),
     ...deltas,

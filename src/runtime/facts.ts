@@ -14,7 +14,16 @@ import type { ArtifactRow } from "../store/store.ts";
 export interface FactInput
   extends Pick<
     Recording,
-    "source" | "payload_type" | "payload" | "subject" | "exit" | "usage" | "conversation" | "quota" | "actor"
+    | "source"
+    | "payload_type"
+    | "payload"
+    | "subject"
+    | "exit"
+    | "usage"
+    | "conversation"
+    | "quota"
+    | "changed_files"
+    | "actor"
   > {
   /** Default: now. */
   readonly at?: Instant;

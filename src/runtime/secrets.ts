@@ -65,7 +65,12 @@ export function withholderFor(
 /** A fact as decided and recorded. The first one has been made without secrets, and a turn's request consists of what is on record. */
 export function withheldFrom(fact: FactInput, secrets: Withholder): FactInput {
   if (fact.payload_type === "session_opened" || fact.payload_type === "turn_request") return fact;
-  return { ...fact, payload: secrets.json(fact.payload) };
+  const { changed_files } = fact;
+  return {
+    ...fact,
+    payload: secrets.json(fact.payload),
+    ...(changed_files && { changed_files: secrets.json(changed_files) }),
+  };
 }
 
 /**

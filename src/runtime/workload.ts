@@ -1,3 +1,4 @@
+import { withChanges } from "../kernel/changes.ts";
 import type { Engine } from "../kernel/engine.ts";
 import { type Ledger, type LedgerChild, type LedgerTurn, stampOf } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
@@ -193,7 +194,8 @@ export class Workload {
   #beginTurn<S>({ mode, state }: Engine<S>, admission: Admission): void {
     const { turn, role } = admission;
     const stamp = stampOf(turn);
-    const payload = requestPayload(this.#context, mode.request(state, stamp), admission);
+    const draft = withChanges(mode.request(state, stamp), this.#context.ledger, stamp.subject);
+    const payload = requestPayload(this.#context, draft, admission);
     const at = this.#context.clock.now();
     const { subject } = turn;
     const target = role.role_id;

@@ -109,8 +109,22 @@ export function compareMemory(world: World, scheduler: Scheduler | undefined): v
 function compareSession(world: World, { session, state: known }: Remembered): void {
   const { session_id } = session;
   if (session.sequence !== world.database.lastSequence(session_id)) return;
-  const { turns, timers, asks, checks, children, holds, uses, admissions, grants, spends, quotas, terms, figures } =
-    session.ledger;
+  const {
+    turns,
+    timers,
+    asks,
+    checks,
+    children,
+    holds,
+    uses,
+    admissions,
+    grants,
+    spends,
+    quotas,
+    changes,
+    terms,
+    figures,
+  } = session.ledger;
   for (const { ask_id, permission } of asks.values()) {
     if (permission && turns.get(permission.turn_id)?.status !== "open")
       world.violated("a permission is withdrawn with its turn", `${session_id}: ${ask_id}`);
@@ -131,6 +145,7 @@ function compareSession(world: World, { session, state: known }: Remembered): vo
     grant: grants,
     spend: spends,
     quota: quotas,
+    change: changes,
     terms: one("terms", terms),
     figures: one("figures", figures),
     session: one("session", state["session"]),

@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
-import { tellingChanges } from "../../agents/changes.ts";
+import { watchingChanges } from "../../agents/changes.ts";
 import { type Closed, programsInside } from "../../agents/isolation/role-sandbox.ts";
 import { watchedLauncher } from "../../agents/launcher.ts";
 import { findUserConfiguration } from "../../config/found.ts";
@@ -46,6 +46,7 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
   // A copy, because reading `process.env` is a system call for each variable, and every turn reads them all.
   const environment = { ...context.environment };
   const program = invocationName(context, "elsewhere");
+  const watching = watchingChanges(environment, ownPlaces(home));
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(environment.PATH));
   return {
     home,
@@ -61,9 +62,15 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
     },
     childrenOf: childSessions(loadMode),
     closedIn: (session) => closedIn(home, session, environment),
-    agentFor: (role, config, closed) =>
-      tellingChanges(agentsOf(launcher, config, environment, closed)(role), environment),
+    agentFor: (role, config, closed) => watching(agentsOf(launcher, config, environment, closed)(role)),
   };
+}
+
+/** What the scheduler writes in a home. */
+function ownPlaces(home: string): string[] {
+  const database = databasePath(home);
+  const { log, folder } = sessionPaths(home, "any");
+  return [database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)];
 }
 
 /** Hides the state folder and the record from sandboxes, shows them their session's folder, and keeps programs and settings of others as they are. */
@@ -72,15 +79,14 @@ function closedIn(
   { session_id, config, roles, workspace }: Parameters<NonNullable<Surroundings["closedIn"]>>[0],
   environment: CommandContext["environment"],
 ): Closed {
-  const database = databasePath(home);
-  const { log, folder } = sessionPaths(home, session_id);
+  const { folder } = sessionPaths(home, session_id);
   const { own, common } = gitDirectories(workspace);
   const user = findUserConfiguration(environment);
   const settings = user.ok && user.value ? [{ path: user.value.folder, role_id: "user" }] : [];
   const commands = [config.notify?.command ?? [], ...Object.values(config.hooks ?? {})];
   const persons = commands.map((cli_command) => ({ role_id: "user", cli_command }));
   return {
-    hidden: [stateFolder(environment), database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)],
+    hidden: [stateFolder(environment), ...ownPlaces(home)],
     readable: [folder],
     owned: [...settings, ...programsInside([...roles, ...persons], workspace, environment.PATH)],
     git: [own, common],

@@ -1085,6 +1085,7 @@ export type ReportedTicket = {
   readonly outputs?: Outputs;
   readonly artifacts?: readonly ArtifactReference[];
   readonly issues?: Texts;
+  readonly changed_files?: ChangedFiles;
   readonly usage?: Spent;
   readonly next_actions?: Texts;
 };
@@ -1093,6 +1094,32 @@ export type OutputObject = {
   readonly uri?: string;
   readonly text?: string;
   readonly metadata?: Metadata;
+};
+/**
+ * The files of the workspace that changed during a turn, or during all turns about a ticket. `count` includes those that are not listed.
+ */
+export type ChangedFiles = {
+  readonly files: readonly ChangedFile[];
+  readonly count: number;
+};
+export type ChangedFile = {
+  /**
+   * Relative to the workspace.
+   */
+  readonly path: string;
+  readonly change: "added" | "modified" | "deleted";
+  /**
+   * The tickets whose turns ran at the same time: one of them may have made the change instead.
+   *
+   * Items: A role id, `user`, or `scheduler`.
+   */
+  readonly with?: readonly string[];
+  /**
+   * Other tickets that changed the file, too.
+   *
+   * Items: A role id, `user`, or `scheduler`.
+   */
+  readonly also?: readonly string[];
 };
 /**
  * What ended turns used. Tokens are null if no turn told them, the cost if any turn did not.
@@ -2311,6 +2338,7 @@ export type RecordMeta = {
   readonly usage?: Usage;
   readonly conversation?: Conversation;
   readonly quota?: readonly QuotaWindow[];
+  readonly changed_files?: ChangedFiles;
   readonly actor?: ActingPerson;
   readonly effects?: readonly RecordedEffect[];
   /**

@@ -42,11 +42,11 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
   return { ...base, source: role.role_id, payload_type: answer.payload_type, payload: inlined.value };
 }
 
-/** The fact that reports only the usage and quota of a run that was cut off; undefined if its program reported neither. */
+/** The fact that reports only the usage, quota and changed files of a run that was cut off; undefined if there are none. */
 export function factOfCutOff(result: TurnResult, { role, stamp }: TurnRequest): FactInput | undefined {
   const { usage: told, ...further } = toldIn(result);
   const usage = priced(told, role);
-  if (usage === undefined && further.quota === undefined) return undefined;
+  if ((usage ?? further.quota ?? further.changed_files) === undefined) return undefined;
   return {
     source: "scheduler",
     payload_type: "turn_failed",
