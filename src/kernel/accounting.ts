@@ -116,8 +116,8 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
 /** Adds the files that a turn changed to those of its subject. */
 function keepChanges(ledger: Ledger, { turn, changed_files }: Fact, changes: Change[]): void {
   if (turn?.subject === undefined || changed_files === undefined) return;
-  for (const [subject, changed] of changesAfter(ledger.changes, turn.subject, changed_files))
-    changes.push(put("change", subject, changed));
+  const after = changesAfter(ledger.changes, turn.subject, changed_files);
+  for (const [subject, changed] of after) changes.push(put("change", subject, changed));
 }
 
 /** Adds what the step spends, by role and by subject. */

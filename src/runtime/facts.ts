@@ -12,19 +12,7 @@ import type { ArtifactRow } from "../store/store.ts";
 
 /** A fact before it is recorded, with what its channel knows about it. */
 export interface FactInput
-  extends Pick<
-    Recording,
-    | "source"
-    | "payload_type"
-    | "payload"
-    | "subject"
-    | "exit"
-    | "usage"
-    | "conversation"
-    | "quota"
-    | "changed_files"
-    | "actor"
-  > {
+  extends Omit<Recording, "session_id" | "at" | "target" | "kind" | "disposition" | "turn" | "effects" | "deltas"> {
   /** Default: now. */
   readonly at?: Instant;
   /** Default: `scheduler`; `session` for facts of the scheduler. */

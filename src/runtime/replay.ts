@@ -135,11 +135,9 @@ class Replay {
     const turn = fact.turn && this.engine.ledger.turns.get(fact.turn.turn_id);
     if (!fact.turn || !turn) return "this turn was never offered";
     // The number of remaining turns also depends on limits of the session and the role, and the conversation on the role's policy.
-    const {
-      remaining_turns: _,
-      alone: __,
-      ...draft
-    } = withChanges(this.engine.mode.request(this.engine.state, fact.turn), this.engine.ledger, fact.subject);
+    const { mode, state, ledger } = this.engine;
+    const asking = withChanges(mode.request(state, fact.turn), ledger, fact.subject);
+    const { remaining_turns: _, alone: __, ...draft } = asking;
     const { discuss: ___, choices: ____, ...given } = record.payload;
     const context = turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context;
     const asked = { ...given, ...draft, context };
@@ -170,20 +168,8 @@ class Replay {
 
 /** The fact in a record; undefined for a decided record, and for a message that moves nothing. */
 export function factIn(sequence: number, record: UnsealedRecord): Fact | undefined {
-  const {
-    kind,
-    disposition,
-    received_at,
-    turn_id,
-    ticket_id,
-    attempt,
-    run,
-    usage,
-    conversation,
-    quota,
-    changed_files,
-    actor,
-  } = record.record;
+  const { kind, disposition, received_at, turn_id, ticket_id, attempt, run, ...told } = record.record;
+  const { usage, quota, changed_files } = told;
   // A late end of a turn changes nothing, but the usage and the files that it reports count.
   const reports = disposition === "late" && (usage ?? quota ?? changed_files) !== undefined;
   if (kind === "decided" || (isNote(record) && !reports)) return undefined;
@@ -191,7 +177,7 @@ export function factIn(sequence: number, record: UnsealedRecord): Fact | undefin
   const payload_type = record.payload_type as PayloadType;
   const about = defined({ subject: ticket_id });
   const turn = turn_id === undefined ? undefined : { turn_id, attempt: attempt ?? 0, run: run ?? 1, ...about };
-  const known = { source, payload_type, payload, ...about, turn, usage, conversation, quota, changed_files, actor };
+  const known = { source, payload_type, payload, ...about, turn, ...told };
   return factFrom(known, sequence, received_at);
 }
 

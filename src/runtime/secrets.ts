@@ -1,3 +1,4 @@
+import { defined } from "../lib/json.ts";
 import { WITHHELD, Withholder } from "../lib/withholder.ts";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
@@ -65,12 +66,8 @@ export function withholderFor(
 /** A fact as decided and recorded. The first one has been made without secrets, and a turn's request consists of what is on record. */
 export function withheldFrom(fact: FactInput, secrets: Withholder): FactInput {
   if (fact.payload_type === "session_opened" || fact.payload_type === "turn_request") return fact;
-  const { changed_files } = fact;
-  return {
-    ...fact,
-    payload: secrets.json(fact.payload),
-    ...(changed_files && { changed_files: secrets.json(changed_files) }),
-  };
+  const { payload, changed_files } = fact;
+  return { ...fact, ...secrets.json({ payload, ...defined({ changed_files }) }) };
 }
 
 /**

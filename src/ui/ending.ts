@@ -12,6 +12,7 @@ import { eventStyle, statusWords } from "./status.ts";
 import { columnsOf, type ListedSubject } from "./subject-columns.ts";
 import { tableLines } from "./table.ts";
 import type { Output, Style, Terminal } from "./terminal.ts";
+import { workDoneLines } from "./work-done.ts";
 import { type ChildWaiting, holdSentence, linesFor, unheardLines, type Waiting } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
 
@@ -60,6 +61,8 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
       lines.push(...details.flatMap((detail) => wrappedLines(detail, output.width, 6)));
     }
   }
+  if (ending.outcome !== undefined)
+    lines.push(...workDoneLines(ending.tickets.map(asListed), presentation.subjectName, output));
   lines.push("");
   if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);
   lines.push(...keptLines(output, ending), `log     ${safeLine(ending.log)}`);

@@ -2,6 +2,7 @@ import { isLost, isOver, type Presentation } from "../kernel/presentation.ts";
 import type { SubjectState } from "../kernel/state.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { costFigure } from "../log/usage-words.ts";
+import type { ChangedFiles } from "../protocol/record.ts";
 import type { Spent } from "../protocol/payload.ts";
 import type { Cause } from "./cause.ts";
 import { clipped } from "./display.ts";
@@ -22,6 +23,9 @@ export interface ListedSubject
   /** What its turns have used; undefined before the first. */
   readonly usage?: Spent | undefined;
   readonly outputs?: readonly string[];
+  /** What its latest report says was done. */
+  readonly summary?: string | undefined;
+  readonly changed_files?: ChangedFiles | undefined;
   /** Why it failed. */
   readonly cause?: Cause | undefined;
 }

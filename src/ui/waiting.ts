@@ -1,8 +1,10 @@
-import { type JsonObject, listOf, objectOf, textOf } from "../lib/json.ts";
+import { changeLines } from "../kernel/changes.ts";
+import { defined, type JsonObject, listOf, objectOf, textOf } from "../lib/json.ts";
 import type { Answerable } from "../config/picked-option.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
+import type { ChangedFiles } from "../protocol/record.ts";
 import type { ToldAsk } from "../protocol/telling.ts";
 import { widthOf } from "../lib/text-layout.ts";
 import { clipped, hanging, safeLine, safeText, wrappedLines } from "./display.ts";
@@ -34,6 +36,7 @@ export type Waiting =
       readonly summary: string;
       readonly outputs: readonly string[];
       readonly issues: readonly string[];
+      readonly changed_files?: ChangedFiles;
       /** The checks that failed. If there are any, the work can only be sent back. */
       readonly failed_checks?: readonly string[];
     }
@@ -42,11 +45,12 @@ export type Waiting =
 /** An ask, told by a record or stored. */
 export type Ask = LedgerAsk | ToldAsk;
 
-/** What an ask waits for: each of its open questions, or one decision. `payload` is that of its record; `failed_checks` are those of work under review. */
+/** What an ask waits for: each of its open questions, or one decision. `payload` is that of its record; `failed_checks` and `changed_files` are those of work under review. */
 export function waitingIn(
   { ask_id, kind, subject, open = [] }: Ask,
   payload: JsonObject,
-  failed_checks: readonly string[],
+  failed_checks: readonly string[] = [],
+  changed_files?: ChangedFiles,
 ): Waiting[] {
   switch (kind) {
     case "questions":
@@ -60,7 +64,7 @@ export function waitingIn(
       const { summary, outputs, issues } = payload;
       const reported = { summary: wordsOf(summary), outputs: allWords(outputs), issues: allWords(issues) };
       const failed = failed_checks.length === 0 ? {} : { failed_checks };
-      return [{ kind, ask_id, ticket_id: subject ?? "", ...reported, ...failed }];
+      return [{ kind, ask_id, ticket_id: subject ?? "", ...reported, ...failed, ...defined({ changed_files }) }];
     }
     case "permission": {
       const { role_id, action, details, why, prefix } = objectOf(payload.about);
@@ -166,10 +170,11 @@ export function settledSentence(waiting: Waiting): string {
   return clipped(`No longer open: ${sentenceFor(waiting)}`, REPORT_WIDTH);
 }
 
-/** The outputs of the work under review, and the issues that its worker reported. */
-export function workLines({ outputs, issues }: Extract<Waiting, { kind: "review" }>): string[] {
+/** The outputs of the work under review, the files that it changed, and the issues that its worker reported. */
+export function workLines({ outputs, issues, changed_files }: Extract<Waiting, { kind: "review" }>): string[] {
   return [
     ...(outputs.length > 0 ? [`outputs: ${clipped(outputs.join(", "), REPORT_WIDTH)}`] : []),
+    ...changeLines(changed_files).map((line) => `file: ${clipped(line, REPORT_WIDTH)}`),
     ...issues.map((issue) => `issue: ${clipped(issue, REPORT_WIDTH)}`),
   ];
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { watchingChanges } from "../../src/agents/changes.ts";
+import { tellingChanges } from "../../src/agents/changes.ts";
 import type { TurnContext, TurnRequest } from "../../src/kernel/agent.ts";
 import { changeLines } from "../../src/kernel/changes.ts";
 import type { ChangedFiles } from "../../src/protocol/record.ts";
@@ -33,9 +33,9 @@ function workspace(isRepository: boolean): Workspace {
   return { folder, write, git };
 }
 
-type Watch = ReturnType<typeof watchingChanges>;
+type Watch = ReturnType<typeof tellingChanges>;
 
-const watching = ({ folder }: Workspace): Watch => watchingChanges(process.env, [join(folder, "logs")]);
+const watching = ({ folder }: Workspace): Watch => tellingChanges(process.env, [join(folder, "logs")]);
 
 /** Takes a turn about a subject, and returns what is told of its changes. */
 async function turn(
@@ -94,7 +94,7 @@ describe.each([
     expect(lines(told)).toEqual(["modified kept.txt", "deleted mine.txt"]);
   });
 
-  it("with whom it ran at the same time, unless it was alone when the file changed", async () => {
+  it("who else ran at the same time", async () => {
     const here = workspace(isRepository);
     const watch = watching(here);
     const [begun, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -106,11 +106,8 @@ describe.each([
     await begun.promise;
     const second = await turn(watch, here, "T2", () => here.write("kept.txt", "one of them\n"));
     written.resolve();
-    expect(lines(second)).toEqual(["modified kept.txt (or T1 did, running at the same time)"]);
-    expect(lines(await first)).toEqual([
-      "added alone.txt",
-      "modified kept.txt (or T2 did, running at the same time)",
-    ]);
+    expect(lines(second)).toEqual(["modified kept.txt", "while T1 ran, too"]);
+    expect(lines(await first)).toEqual(["added alone.txt", "modified kept.txt (T2, too)"]);
   });
 
   it("at most 200 files, and how many there are", async () => {

@@ -53,6 +53,8 @@ const TICKET: Required<TicketLine> = {
   owner: "hand",
   interrupted: true,
   outputs: [],
+  summary: "It is not built.",
+  changed_files: { files: [], count: 0 },
   dependencies: [],
   usage: { turns: 1, input_tokens: 1, output_tokens: 1, cost_usd: null },
 };

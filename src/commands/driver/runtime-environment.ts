@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
-import { watchingChanges } from "../../agents/changes.ts";
+import { tellingChanges } from "../../agents/changes.ts";
 import { type Closed, programsInside } from "../../agents/isolation/role-sandbox.ts";
 import { watchedLauncher } from "../../agents/launcher.ts";
 import { findUserConfiguration } from "../../config/found.ts";
@@ -46,7 +46,7 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
   // A copy, because reading `process.env` is a system call for each variable, and every turn reads them all.
   const environment = { ...context.environment };
   const program = invocationName(context, "elsewhere");
-  const watching = watchingChanges(environment, ownPlaces(home));
+  const withChanges = tellingChanges(environment, ownPlaces(home));
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(environment.PATH));
   return {
     home,
@@ -62,7 +62,7 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
     },
     childrenOf: childSessions(loadMode),
     closedIn: (session) => closedIn(home, session, environment),
-    agentFor: (role, config, closed) => watching(agentsOf(launcher, config, environment, closed)(role)),
+    agentFor: (role, config, closed) => withChanges(agentsOf(launcher, config, environment, closed)(role)),
   };
 }
 

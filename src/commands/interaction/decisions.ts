@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { type Choice, promptChoice } from "../../ui/choices.ts";
 import { safeLine, safeText, wrapped, wrappedLines } from "../../ui/display.ts";
-import { ticketTable } from "../../ui/ending.ts";
+import { asListed, ticketTable } from "../../ui/ending.ts";
 import {
   type OpenPermission,
   type PermissionChoice,
@@ -14,6 +14,7 @@ import {
 import { planLines, type ShownPlan } from "../../ui/plan.ts";
 import { promptLine } from "../../ui/prompt.ts";
 import type { Terminal } from "../../ui/terminal.ts";
+import { workDoneLines } from "../../ui/work-done.ts";
 import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
@@ -101,8 +102,11 @@ export async function promptResult(
 ): Promise<PersonMessage | undefined> {
   const row = store.session(session_id);
   const view = row.ok ? await readSession(store, home, row.value) : row;
-  const table = view.ok ? ticketTable(view.value.presentation, view.value.tickets, terminal.err) : [];
-  for (const line of ["", ...table]) terminal.err.line(line);
+  if (view.ok) {
+    const { presentation, tickets } = view.value;
+    const done = workDoneLines(tickets.map(asListed), presentation.subjectName, terminal.err);
+    for (const line of ["", ...ticketTable(presentation, tickets, terminal.err), ...done]) terminal.err.line(line);
+  }
   const heading = "All tasks are finished. Accept the result?";
   return promptDecision(terminal, result, heading, RESULT_CHOICES, "What is missing? ", signal);
 }

@@ -4,10 +4,10 @@ import type { ModeReader, Results } from "../../kernel/mode.ts";
 import { isLost, type Presentation, shownStatus } from "../../kernel/presentation.ts";
 import { from, resolve } from "../../kernel/references.ts";
 import { reasonReader, type SessionState, standingState } from "../../kernel/state.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { defined, type Json, type JsonObject } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
-import type { LogRecord } from "../../protocol/record.ts";
+import type { ChangedFiles, LogRecord } from "../../protocol/record.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { SessionRecords } from "../../runtime/records.ts";
 import { valuesOf } from "../../runtime/stored-state.ts";
@@ -94,7 +94,8 @@ export function viewOf(
     looked += 1;
     return looked > MAX_CAUSES ? undefined : causeIn(reader, session_id, CAUSES, id);
   };
-  const tickets = ticketLines({ state, presentation, report, resultsOf, causeOf, resolved });
+  const lines = ticketLines({ state, presentation, report, resultsOf, causeOf, resolved });
+  const tickets = lines.map((line) => ({ ...line, ...defined({ changed_files: ledger.changes.get(line.ticket_id) }) }));
   const isFailed = ledger.figures.stopped?.reason === "manager_failed";
   const cause = isFailed ? causeIn(reader, session_id, ["turn_failed"]) : undefined;
   const waiting = [...state.asks.values()].flatMap((ask) => waitingFor(reader, session_id, ask));
@@ -160,14 +161,15 @@ export function ticketLines({
     const [waits_for] = isHeldUp ? depends_on.filter((before) => !isDone(before)) : [];
     const [blocked_by] = [fromReport?.blocked_by].flat();
     const latest = resultsOf(id)?.latest;
-    const outputs =
-      fromReport || latest === undefined ? fromReport?.outputs : resolved({ ...from(latest, "/outputs") });
+    const told = (field: string) =>
+      fromReport || latest === undefined ? fromReport?.[field] : resolved({ ...from(latest, `/${field}`) });
     return {
       ticket_id: id,
       status,
       title,
       attempt,
-      outputs: allWords(outputs),
+      outputs: allWords(told("outputs")),
+      summary: wordsOf(told("summary")) || undefined,
       reason,
       owner,
       spent,
@@ -215,7 +217,9 @@ export function whyStopped(reader: StoreReader, { session_id, state }: SessionRo
 /** What an ask still waits for. */
 export function waitingFor(reader: StoreReader, session_id: string, ask: Ask): Waiting[] {
   const { payload } = keptRecord(reader, session_id, ask.record);
-  return waitingIn(ask, payload, ask.kind === "review" ? failedOf(reader, session_id, ask.subject) : []);
+  if (ask.kind !== "review") return waitingIn(ask, payload);
+  const changed = reader.value(session_id, "change", ask.subject ?? "") as unknown as ChangedFiles | undefined;
+  return waitingIn(ask, payload, failedOf(reader, session_id, ask.subject), changed);
 }
 
 /** The failed checks of work that needs a review. */

@@ -40,6 +40,7 @@ export function statusObject(store: StoreReader, home: string, seen: SeenSession
         owner,
         attempts: attempt,
         outputs,
+        changed_files: ledger.changes.get(ticket_id),
         ...asReported(resultsOf(ticket_id)),
         usage,
         dependencies: subjects.get(ticket_id)?.depends_on ?? [],

@@ -402,29 +402,6 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
  "common.outputs": {
   "list": "common.output"
  },
- "common.changed_files": {
-  "fields": {
-   "files": {
-    "list": {
-     "fields": {
-      "path": "",
-      "change": "",
-      "with": "",
-      "also": ""
-     },
-     "required": [
-      "path",
-      "change"
-     ]
-    }
-   },
-   "count": ""
-  },
-  "required": [
-   "files",
-   "count"
-  ]
- },
  "common.spent": {
   "fields": {
    "turns": "",
@@ -522,7 +499,6 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
        "list": "artifact_ref"
       },
       "issues": "common.texts",
-      "changed_files": "common.changed_files",
       "usage": "common.spent",
       "next_actions": "common.texts"
      },

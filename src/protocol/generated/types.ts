@@ -1085,7 +1085,6 @@ export type ReportedTicket = {
   readonly outputs?: Outputs;
   readonly artifacts?: readonly ArtifactReference[];
   readonly issues?: Texts;
-  readonly changed_files?: ChangedFiles;
   readonly usage?: Spent;
   readonly next_actions?: Texts;
 };
@@ -1094,32 +1093,6 @@ export type OutputObject = {
   readonly uri?: string;
   readonly text?: string;
   readonly metadata?: Metadata;
-};
-/**
- * The files of the workspace that changed during a turn, or during all turns about a ticket. `count` includes those that are not listed.
- */
-export type ChangedFiles = {
-  readonly files: readonly ChangedFile[];
-  readonly count: number;
-};
-export type ChangedFile = {
-  /**
-   * Relative to the workspace.
-   */
-  readonly path: string;
-  readonly change: "added" | "modified" | "deleted";
-  /**
-   * The tickets whose turns ran at the same time: one of them may have made the change instead.
-   *
-   * Items: A role id, `user`, or `scheduler`.
-   */
-  readonly with?: readonly string[];
-  /**
-   * Other tickets that changed the file, too.
-   *
-   * Items: A role id, `user`, or `scheduler`.
-   */
-  readonly also?: readonly string[];
 };
 /**
  * What ended turns used. Tokens are null if no turn told them, the cost if any turn did not.
@@ -2369,6 +2342,32 @@ export type QuotaWindow = {
    * UTC RFC 3339 with `Z`.
    */
   readonly resets_at: string;
+};
+/**
+ * The files of the workspace that changed during a turn, or during all turns about a ticket. `count` includes those that are not listed.
+ */
+export type ChangedFiles = {
+  readonly files: readonly ChangedFile[];
+  readonly count: number;
+  /**
+   * The tickets whose turns ran at the same time, and may have changed some of the files.
+   *
+   * Items: A role id, `user`, or `scheduler`.
+   */
+  readonly beside?: readonly string[];
+};
+export type ChangedFile = {
+  /**
+   * Relative to the workspace.
+   */
+  readonly path: string;
+  readonly change: "added" | "modified" | "deleted";
+  /**
+   * Other tickets during whose turns it changed, too.
+   *
+   * Items: A role id, `user`, or `scheduler`.
+   */
+  readonly also?: readonly string[];
 };
 /**
  * A transition of a ticket.

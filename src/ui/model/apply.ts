@@ -1,3 +1,4 @@
+import { changesAfter } from "../../kernel/changes.ts";
 import { applyToState } from "../../kernel/state.ts";
 import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
@@ -27,6 +28,7 @@ export function applyRecord(model: SessionModel, sequence: number, record: Unsea
     model.subjects.get(subject)?.moves.push({ sequence, at: received_at, to, reason });
   if (disposition === "applied") applyToTicket(model, sequence, record);
   applyUsage(model, record, turn, ended);
+  applyChanges(model, record);
   applyToAsks(model, sequence, record, told);
 }
 
@@ -134,6 +136,11 @@ function applyUsage(
   if (isRequest && disposition === "applied") countTurn(model, target, ticket_id);
 }
 
+function applyChanges({ changes }: SessionModel, { record: { ticket_id, changed_files } }: UnsealedRecord): void {
+  if (ticket_id === undefined || changed_files === undefined) return;
+  for (const [id, changed] of changesAfter(changes, ticket_id, changed_files)) changes.set(id, changed);
+}
+
 /** Keeps what each open ask waits for. */
 function applyToAsks(
   model: SessionModel,
@@ -150,13 +157,17 @@ function applyToAsks(
         known.filter((one) => isOpen(ask, one)),
       );
     // The report that a review is about came before.
-    else if (ask.kind === "review") model.waiting.set(ask.ask_id, waitingIn(ask, {}, failedChecksOf(model, ask)));
-    else if (ask.record === sequence) model.waiting.set(ask.ask_id, waitingIn(ask, payload, []));
+    else if (ask.kind === "review")
+      model.waiting.set(
+        ask.ask_id,
+        waitingIn(ask, {}, failedChecksOf(model, ask), model.changes.get(ask.subject ?? "")),
+      );
+    else if (ask.record === sequence) model.waiting.set(ask.ask_id, waitingIn(ask, payload));
   }
   // The scheduler's own questions follow the record that opens them.
   if (payload_type !== "clarification" && payload_type !== "approval_request") return;
   for (const ask of model.asks.values())
-    if (ask.record === sequence) model.waiting.set(ask.ask_id, waitingIn(ask, payload, []));
+    if (ask.record === sequence) model.waiting.set(ask.ask_id, waitingIn(ask, payload));
 }
 
 function isOpen({ open }: ToldAsk, waiting: Waiting): boolean {

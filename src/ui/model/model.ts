@@ -1,6 +1,7 @@
 import type { LedgerSpend } from "../../kernel/ledger.ts";
 import { type Presentation, shownStatus, urgencyOf } from "../../kernel/presentation.ts";
 import { emptyState, newSubject, type SessionState, type SubjectState } from "../../kernel/state.ts";
+import type { ChangedFiles } from "../../protocol/record.ts";
 import type { ToldAsk } from "../../protocol/telling.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import type { Cause } from "../cause.ts";
@@ -33,6 +34,8 @@ export interface SessionModel extends SessionState<TicketModel> {
   readonly roles: Map<string, RoleModel>;
   /** What each open ask waits for, once its record is there. */
   readonly waiting: Map<string, readonly Waiting[]>;
+  /** The files that the turns about each ticket changed. */
+  readonly changes: Map<string, ChangedFiles>;
   spend: LedgerSpend;
 }
 
@@ -113,6 +116,7 @@ export function emptyModel(): SessionModel {
     roles: new Map(),
     ...(emptyState() as SessionState<TicketModel>),
     waiting: new Map(),
+    changes: new Map(),
     spend: noSpend(),
   };
 }
@@ -190,6 +194,7 @@ export function copyOf(model: SessionModel): SessionModel {
     subjects: mapped(model.subjects, copyOfTicket),
     counts: new Map(model.counts),
     turns: new Map(model.turns),
+    changes: new Map(model.changes),
     asks: new Map(model.asks),
     holds: new Map(model.holds),
     checks: new Map(model.checks),

@@ -1,3 +1,4 @@
+import { changeLines } from "../../kernel/changes.ts";
 import { type Tone } from "../../kernel/presentation.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import { defined } from "../../lib/json.ts";
@@ -173,7 +174,7 @@ function subjectList(report: SessionReport): PageList {
   });
 }
 
-function aboutTicket({ work }: SessionReport, ticket: TicketModel): PageDetail[] {
+function aboutTicket({ work, session }: SessionReport, ticket: TicketModel): PageDetail[] {
   const done = work.get(ticket.id);
   const { cause } = ticket;
   return [
@@ -184,6 +185,7 @@ function aboutTicket({ work }: SessionReport, ticket: TicketModel): PageDetail[]
     ["it says", done?.summary ?? ticket.progress ?? ""],
     ["outputs", done?.outputs.join("\n") ?? ""],
     ["issues", done?.issues.join("\n") ?? ""],
+    ["changed files", changeLines(session.changes.get(ticket.id)).join("\n")],
     ["artifacts", ticket.artifacts.map(({ label, uri }) => `${label}: ${uri}`).join("\n")],
     ["reviews", ticket.reviews.map(({ decision, by, text }) => `${decision} by ${by}: ${text}`).join("\n")],
     ["states", ticket.moves.map(moveLine).join("\n"), "code"],

@@ -1,3 +1,4 @@
+import { changeLines } from "../../kernel/changes.ts";
 import { markdownSection, markdownTable } from "../../lib/markdown.ts";
 import { safeText } from "../display.ts";
 import { markdownCell, markdownText } from "../markdown.ts";
@@ -55,6 +56,7 @@ function workLines(report: SessionReport): string[] {
     const { summary = "", outputs = [], issues = [] } = report.work.get(id) ?? {};
     const points = [
       ...outputs,
+      ...changeLines(report.session.changes.get(id)).map((line) => `file: ${line}`),
       ...issues.map((issue) => `issue: ${issue}`),
       ...(cause === undefined ? [] : [`why it failed: ${cause.words}`]),
     ];

@@ -43,6 +43,7 @@ export function reportObject(report: SessionReport): object {
         issues,
         reviews,
         artifacts,
+        changed_files: session.changes.get(id),
         states: ticket.moves,
       };
     }),

@@ -5,7 +5,9 @@ import { lastLines } from "../failure-lines.ts";
 import { STYLES } from "../status.ts";
 import { tableLines } from "../table.ts";
 import type { Output } from "../terminal.ts";
+import { workDoneLines } from "../work-done.ts";
 import { counted } from "../words.ts";
+import { ticketsOf, subjectNameOf } from "./figures.ts";
 import { chartLines } from "./chart.ts";
 import { detailsOf, type PageList, type PageProof } from "./html/page-data.ts";
 import type { SessionReport } from "./report-model.ts";
@@ -26,6 +28,9 @@ export function terminalReport(report: SessionReport, out: Output): string[] {
   const [subjects = [], ...others] = lists.map((list) =>
     section(out, list.title, TABLES.has(list.id) ? rowLines(list, out) : entryLines(list, out)),
   );
+  const done = ticketsOf(report).map(({ id }) => {
+    return { id, summary: report.work.get(id)?.summary, changed_files: report.session.changes.get(id) };
+  });
   const figures = facts.map(([label, text]) => `${label} ${text}`).join(" · ");
   return [
     ...wrappedLines(title, out.width, 0).map((line) => out.style("bold", line)),
@@ -33,6 +38,7 @@ export function terminalReport(report: SessionReport, out: Output): string[] {
     ...hanging(figures, out.width, 2).map((line) => out.style("dim", line)),
     ...resultLines(parts, out),
     ...subjects,
+    ...workDoneLines(done, subjectNameOf(report), out),
     ...section(out, "When", chartLines(report, out.width)),
     ...others.flat(),
     ...section(out, `Verification: ${proof.word}`, proofLines(proof, out)),

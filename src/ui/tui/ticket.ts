@@ -1,3 +1,4 @@
+import { changeLines } from "../../kernel/changes.ts";
 import { costWords, countWords } from "../../log/usage-words.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { safeLine, wrapped } from "../display.ts";
@@ -54,6 +55,7 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
     ...reviews.slice(-2).map(({ decision, by, text }): Fact => {
       return ["review", `${decision.replace("_", " ")} by ${by}${text === "" ? "" : `: ${text}`}`];
     }),
+      ["changed", changeLines(model.changes.get(id), 5).join(", ")],
     ["files", artifacts.map(({ label }) => label).join(", ")],
   ];
   return [
