@@ -1,6 +1,6 @@
 import { changeLines } from "../kernel/changes.ts";
 import type { ChangedFiles } from "../protocol/record.ts";
-import { clipped, hanging } from "./display.ts";
+import { clipped, wrapped } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { counted } from "./words.ts";
 
@@ -25,8 +25,8 @@ export function workDoneLines(all: readonly WorkDone[], subject: string, output:
   const lines = done
     .slice(0, MAX_TICKETS)
     .flatMap(({ id, summary = "", changed_files }) => [
-      ...hanging(clipped(`  ${id}: ${summary}`, SUMMARY_WIDTH), output.width, 4),
-      ...changeLines(changed_files, most).map((line) => output.style("dim", clipped(`    ${line}`, output.width))),
+      ...wrapped(clipped(`${id}: ${summary}`, SUMMARY_WIDTH), output.width, 2),
+      ...changeLines(changed_files, most).map((line) => output.style("dim", `    ${clipped(line, output.width - 4)}`)),
     ]);
   if (done.length > MAX_TICKETS) lines.push(`  and ${counted(done.length - MAX_TICKETS, `more ${subject}`)}`);
   return lines.length === 0 ? [] : ["", output.style("bold", "What was done"), ...lines];
