@@ -280,6 +280,7 @@ describe("work that waits for a person's review", () => {
     const waits = `The work on write needs your review.
       reported: 1 of 1 steps run, 1 artifact kept
       outputs: out.txt
+      file: added out.txt
       bosun review ${session_id} write --approve`;
     for (const look of [["review"], ["inbox"], ["status", session_id]])
       expect((await typed(here, look)).stdout).toContain(waits);
