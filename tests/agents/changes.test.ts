@@ -107,7 +107,7 @@ describe.each([
     const second = await turn(watch, here, "T2", () => here.write("kept.txt", "one of them\n"));
     written.resolve();
     expect(lines(second)).toEqual(["modified kept.txt", "while T1 ran, too"]);
-    expect(lines(await first)).toEqual(["added alone.txt", "modified kept.txt (T2, too)"]);
+    expect(lines(await first)).toEqual(["added alone.txt", "modified kept.txt", "while T2 ran, too"]);
   });
 
   it("at most 200 files, and how many there are", async () => {
