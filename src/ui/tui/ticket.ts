@@ -55,7 +55,7 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
     ...reviews.slice(-2).map(({ decision, by, text }): Fact => {
       return ["review", `${decision.replace("_", " ")} by ${by}${text === "" ? "" : `: ${text}`}`];
     }),
-      ["changed", changeLines(model.changes.get(id), 5).join(", ")],
+    ["changed", changeLines(model.changes.get(id), 5).join(", ")],
     ["files", artifacts.map(({ label }) => label).join(", ")],
   ];
   return [
