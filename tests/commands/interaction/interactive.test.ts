@@ -218,7 +218,7 @@ echo >> ${seen}.times
     const config = here.write("config.json", '{"check_rounds":0}');
     const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", config]);
     await pane.asks("1  Ask for changes");
-    expect(pane.screen()).toContain("outputs: out.txt\n  failed twice: exit code 1");
+    expect(pane.screen()).toMatch(/outputs: out\.txt\n +file: added out\.txt\n +failed twice: exit code 1/);
     pane.type("1", "Enter");
     await until("the words", () => pane.screen().trimEnd().endsWith("What should be different?"));
     pane.type("Once more.", "Enter");
