@@ -3,14 +3,15 @@ import { defineConfig, type Plugin } from "vitest/config";
 
 /**
  * Suites that take long: kills at every boundary, thousands of simulated sessions, failing storage calls, large inputs, agents that
- * misbehave, hostile clones, file modes, MCP, notifications and rebuilt homes, every mode and councils by their commands, a real terminal, the demo,
- * and the examples in every language.
+ * misbehave, hostile clones, file modes, MCP, notifications and rebuilt homes, every mode and councils by their commands, people at a real terminal,
+ * sessions in the background, the demo, and the examples in every language.
  */
 const SURVIVAL = [
   "tests/{crash,simulation,failures,large,examples,demo}/**/*.test.ts",
   "tests/{agents,runtime}/misbehaviour.test.ts",
   "tests/crew/{examples,survey}.test.ts",
-  "tests/commands/{hostile-clone,private-files,mcp,notify,rebuild,every-mode,council}.test.ts",
+  "tests/commands/{hostile-clone,private-files,mcp,mcp-meeting,notify,rebuild,every-mode,council,attach,dashboard,detach}.test.ts",
+  "tests/commands/interaction/{asking,interactive}.test.ts",
   "tests/ui/tui/terminal.test.ts",
 ];
 
