@@ -54,7 +54,7 @@ describe("an agent that ends badly", () => {
       const turn = await rig.turn({ settings: { environment } });
       await turn.puppet.print(words, "stderr");
       turn.puppet.tell({ do: "exit", code: 1 });
-      return (await settled(turn)).failure?.hint;
+      return (await settled(turn)).failure?.hint ?? "";
     };
     expect(await hintAfter("ERROR: set OPENAI_API_KEY first\n")).toMatch(/OPENAI_API_KEY.*pass_env of the role worker/);
     expect(await hintAfter("ERROR: set ANTHROPIC_API_KEY; PATH is set\n")).not.toContain("pass_env");

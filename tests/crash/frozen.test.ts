@@ -27,14 +27,15 @@ function loseLock({ home, session_id }: Place): void {
   rmSync(lockPath(home, session_id));
 }
 
-/** The contents of all files and rows that a scheduler writes. */
+/** The contents of all files and rows that a scheduler writes. An agent that was started and told nothing (`born`) has done nothing. */
 function everything({ home, session_id, workspace }: Place): Record<string, string> {
   const found: Record<string, string> = { rows: JSON.stringify(rows(home)) };
   const folders = [join(home, "logs", session_id), join(home, "sessions", session_id), workspace];
   for (const folder of folders) {
     for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
       const path = join(folder, name);
-      if (statSync(path).isFile() && !name.includes("owner.lock")) found[path] = readFileSync(path, "latin1");
+      if (statSync(path).isFile() && !name.includes("owner.lock"))
+        found[path] = readFileSync(path, "latin1").replaceAll(/^born \d+\n/gm, "");
     }
   }
   return found;

@@ -110,7 +110,8 @@ describe.skipIf(ALONE !== undefined)("a session whose scheduler is killed", () =
         });
       });
       expect(await suffer(fates)).toEqual([]);
-      expect(CRASH_POINTS.filter((point) => !kills.has(point))).toEqual([]);
+      // A scheduler is killed there in tests/commands/council.test.ts.
+      expect(CRASH_POINTS.filter((point) => !kills.has(point))).toEqual(["drop_read"]);
     },
     LIMIT_MS,
   );
