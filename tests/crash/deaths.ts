@@ -83,7 +83,7 @@ function passings(point: CrashPoint, log: readonly LogRecord[]): number {
     case "stopping":
       return records("session_stopped");
     case "given_file_written":
-      return Math.min(1, records("plan"));
+      return log.some(({ payload }) => JSON.stringify(payload).includes('"plan_file"')) ? 1 : 0;
     case "mail_written":
       return MODES.get(textOf(log[0]?.payload["mode"]))?.reader.mailbox === undefined ? 0 : 3;
     case "drop_read":
