@@ -67,6 +67,7 @@ describe("the commands of a project", () => {
     ["rm -rf build", undefined],
     ["bash build", undefined],
     ["sudo rm x", undefined],
+    ["pnpm dlx x", undefined],
     ["uv run python -c x", undefined],
     ["make", undefined],
     ["npm test && reboot", undefined],

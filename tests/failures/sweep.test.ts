@@ -35,9 +35,8 @@ const COURTESY = [
   /^fs\.\w+ \S+\/state\.sha256$/,
 ];
 
-/** Calls that may belong to those: an open file has no name, all transactions look alike, reporters read the session's clock, and a notification its row. */
-const UNKNOWN =
-  /^fs\.write fd|^sqlite\.exec (BEGIN IMMEDIATE|COMMIT)|^sqlite\.get SELECT (value FROM state|session_id, mode)/;
+/** Calls that may belong to those: an open file has no name, all transactions look alike, and reporters read the session's clock. */
+const UNKNOWN = /^fs\.write fd|^sqlite\.exec (BEGIN IMMEDIATE|COMMIT)|^sqlite\.get SELECT value FROM state/;
 
 let undisturbed: JsonObject;
 /** Of the whole session, and of one that is taken up where it asked its question. */

@@ -16,6 +16,7 @@ import type { Notification, ReadableSession } from "../../runtime/notifications.
 import { sessionPaths } from "../../runtime/paths.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
 import { databasePath } from "../../store/database.ts";
+import { StorageError } from "../../store/storage-error.ts";
 import type { Store, StoreReader } from "../../store/store.ts";
 import { clipped, safeJson, safeText } from "../../ui/display.ts";
 import { causeLines, headline } from "../../ui/ending.ts";
@@ -124,9 +125,9 @@ export function notificationFor(
 /** The repository and the requirement, because a notification may be all that a person sees. */
 function aboutLine(store: StoreReader, session_id: string): string {
   const row = store.session(session_id);
-  return row.ok
-    ? clipped(`${basename(row.value.workspace)}: ${row.value.requirement ?? row.value.mode}`, ABOUT_WIDTH)
-    : "";
+  if (!row.ok) throw new StorageError(row.error);
+  const { workspace, requirement, mode } = row.value;
+  return clipped(`${basename(workspace)}: ${requirement ?? mode}`, ABOUT_WIDTH);
 }
 
 function aboutQuestions(program: string, store: StoreReader, session_id: string, asks: Notification["asks"]) {
