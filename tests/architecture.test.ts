@@ -97,6 +97,7 @@ const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
 
 /** The only files that read the wall clock, randomness or the environment. */
 const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
+  "agents/cli/dialects/claude-reader.ts": ["random"],
   "agents/prompts/quoting.ts": ["random"],
   "commands/context/program.ts": ["process.env"],
   "commands/lookup/id.ts": ["random"],

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
-import { err } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
-import { commandMessage, putToOwner } from "./interaction/put.ts";
+import { commandMessage, putMessage, tellPut } from "./interaction/put.ts";
+import { whenTold } from "../ui/words.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { engineOf, named } from "./lookup/modes.ts";
 import { BY_SESSION, CHANGE_OPEN, resolveTarget, SHOW_OPEN } from "./lookup/resolve.ts";
@@ -15,7 +16,7 @@ interface TellOptions {
 
 const QUOTED = 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."';
 
-/** `bosun tell`: sends a note to the agents of a session or of one ticket, for all turns that start from now on. */
+/** `bosun tell`: sends a note to the agents of a session or of one ticket: to running turns that can take it, and to all that start from now on. */
 export function register(command: Command): Action<TellOptions> {
   command
     .usage("[options] [session] [ticket] <text>")
@@ -45,7 +46,11 @@ async function tell(context: CommandContext, words: readonly string[], { session
     if (unheard) return err(unheard);
     const message = commandMessage({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
     const who = ticket_id === undefined ? "All agents" : `Agents working on ${ticket_id}`;
-    return putToOwner(context, store, row, message, `${who} read it from their next turn on, not in one that runs.`);
+    const put = await putMessage(store, row, message);
+    if (!put.ok) return put;
+    const record = put.value.took === "taken" ? put.value.record : undefined;
+    const when = record && whenTold(record).replace(/^./, (first) => first.toUpperCase());
+    return ok(tellPut(context, put.value, when && `${when}. ${who} read it in every turn that begins from now on.`));
   });
 }
 

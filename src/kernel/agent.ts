@@ -71,6 +71,8 @@ export interface TurnContext {
   readonly secrets: Withholder;
   /** Requests a permission while the agent waits. Never rejects: the permission is denied when the turn ends or nobody may be asked. */
   permit(request: PermissionRequest): Promise<Permission>;
+  /** Takes a person's notes from now on while the turn runs, with `undefined` none any more: they come with the next turn. Absent outside a session. */
+  hear?(take: ((note: string) => void) | undefined): void;
 }
 
 /** Identifies a process after its parent has died, even if the pid is reused. */

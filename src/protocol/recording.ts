@@ -42,6 +42,7 @@ export interface Recording {
   readonly quota?: readonly QuotaWindow[] | undefined;
   readonly changed_files?: ChangedFiles | undefined;
   readonly actor?: Actor | undefined;
+  readonly heard_by?: readonly string[] | undefined;
   readonly effects?: readonly Effect[] | undefined;
   readonly deltas?: RecordedDeltas | undefined;
 }
@@ -49,7 +50,8 @@ export interface Recording {
 /** Makes the record of an envelope, before it is added to the chain. */
 export function recordOf(recording: Recording): UnsealedRecord {
   const { session_id, at, source, target, payload_type, payload, kind, disposition } = recording;
-  const { turn, subject, exit, usage, conversation, quota, changed_files, actor, effects, deltas } = recording;
+  const { turn, subject, exit, usage, conversation, quota, changed_files, actor, heard_by, effects, deltas } =
+    recording;
   const record: RecordMeta = {
     kind,
     received_at: at,
@@ -57,6 +59,7 @@ export function recordOf(recording: Recording): UnsealedRecord {
     ...(turn ? { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run } : {}),
     ...about(subject),
     ...defined({ exit, usage, conversation, changed_files, actor }),
+    ...(heard_by ? { heard_by: [...heard_by] } : {}),
     ...(quota?.length ? { quota: [...quota] } : {}),
     ...(effects?.length ? { effects: effects.map(recordedEffect) } : {}),
     ...deltas,

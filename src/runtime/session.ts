@@ -237,7 +237,8 @@ export class Session<S> {
     const at = input.at ?? clock.now();
     const fact = factFrom(input, sequence, at);
     const done = advance(this.engine, fact);
-    this.#journal.record(factRecord(this.session_id, input, at, done, records));
+    const heard_by = done.disposition === "applied" ? this.#workload.tell(fact) : undefined;
+    this.#journal.record(factRecord(this.session_id, { ...input, heard_by }, at, done, records));
     this.#journal.changes(done.changes);
     if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
     for (const one of done.envelopes) this.#journal.record(decidedRecord(this.session_id, one, at, records));

@@ -1,7 +1,7 @@
 import { withChanges } from "../kernel/changes.ts";
 import type { Engine } from "../kernel/engine.ts";
 import { type Ledger, type LedgerChild, type LedgerTurn, stampOf } from "../kernel/ledger.ts";
-import type { Command } from "../kernel/mode.ts";
+import type { Command, Fact } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { about } from "../protocol/recording.ts";
 import { grantOf, limitReached, type LimitReached } from "./admission/limits.ts";
@@ -119,6 +119,11 @@ export class Workload {
         if (!waitsForPermission(this.#ledger, command.turn_id)) this.#dispatcher.proceed(command.turn_id);
         this.#context.afterCommit(() => this.#turns.permit(command.ask_id, command));
     }
+  }
+
+  /** See `Turns`. */
+  tell(fact: Fact): readonly string[] | undefined {
+    return this.#turns.tell(fact);
   }
 
   /** Offers a turn. It waits while checks of its subject still run, so that neither disturbs the other. */

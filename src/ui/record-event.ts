@@ -7,7 +7,7 @@ import { nextCause } from "./cause.ts";
 import { clipped } from "./display.ts";
 import { failedChecks, type PrintedLimits, resultsOf } from "./failure-lines.ts";
 import type { Style } from "./terminal.ts";
-import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
+import { allWords, counted, quoted, said, whenTold, wordsOf } from "./words.ts";
 
 /** One line about a record: the ticket it concerns, and what happened. */
 export interface RecordLine {
@@ -110,7 +110,8 @@ export function eventOf(
     }
     case "user_command": {
       const command = [wordsOf(payload.command).toUpperCase(), wordsOf(payload.role_id)].join(" ").trim();
-      return { text: `${command} by ${authorOf(record)}${said(payload.text ?? payload.reason)}` };
+      const when = payload.command === "tell" ? ` (${whenTold(record)})` : "";
+      return { text: `${command} by ${authorOf(record)}${said(payload.text ?? payload.reason)}${when}` };
     }
     case "session_begun":
       return { text: `STARTED ${wordsOf(payload.mode)} ${wordsOf(payload.session_id)}` };

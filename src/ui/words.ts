@@ -1,5 +1,6 @@
 import { formatDuration } from "../lib/durations.ts";
 import { isJsonObject, type Json } from "../lib/json.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
 import type { RunningTurn } from "../runtime/feed/standing.ts";
 import { clipped } from "./display.ts";
 import type { Output } from "./terminal.ts";
@@ -72,6 +73,12 @@ export function runningWords(running: readonly RunningTurn[], now: number): stri
 /** Untrusted text on one line, in quotation marks, cut to `width` columns. */
 export function quoted(text: string, width: number = QUOTE_WIDTH): string {
   return `"${clipped(text, width)}"`;
+}
+
+/** When agents hear a note: its record says which running turns it is written into. */
+export function whenTold({ record: { heard_by = [] } }: UnsealedRecord): string {
+  if (heard_by.length === 0) return "comes with the next turn";
+  return heard_by.length === 1 ? "told the running turn" : `told ${heard_by.length} running turns`;
 }
 
 /** A quoted text on the wire, after a space. Empty if there is none. */

@@ -131,7 +131,12 @@ async function runProcess(
       if (keepsLines) void output.keep(text.trimEnd());
       run.say(text);
     },
-    close: () => run.close(),
+    close: () => {
+      context.hear?.(undefined);
+      run.close();
+    },
+    // A text that begins with / would be a command of some programs.
+    hear: (take) => context.hear?.((note) => take(`A note to this turn: ${note}`)),
     permit: (asked) => run.whileWaiting(context.permit(asked)),
   });
 
@@ -146,6 +151,7 @@ async function runProcess(
   crashPoint("turn_given");
 
   const end = await run.ended;
+  context.hear?.(undefined);
   listener.close();
   removeScratch();
   output.end();

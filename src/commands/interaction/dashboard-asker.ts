@@ -101,5 +101,5 @@ const DONE = {
   resume: "Resumed.",
   retry: "Retrying.",
   cancel: "Cancelled.",
-  tell: "Noted: agents read it in their next turn.",
+  tell: "Noted: running turns that can take it are told, others read it in the next one.",
 } as const;

@@ -98,19 +98,18 @@ export async function outcomeOf(
   }
 }
 
-/** Puts a message and reports its outcome: what it changed and what `holds` from now on; or that it waits, and what to type next. */
+/** Puts a message and reports its outcome: what it changed, or that it waits, and what to type next. */
 export async function putToOwner(
   context: CommandContext,
   store: Store,
   row: SessionRow,
   message: PersonMessage,
-  holds?: string,
 ): Promise<Exit> {
   const put = await putMessage(store, row, message);
-  return put.ok ? ok(tellPut(context, put.value, holds)) : put;
+  return put.ok ? ok(tellPut(context, put.value)) : put;
 }
 
-/** Reports the outcome of a message. */
+/** Reports the outcome of a message: what it changed, and what `holds` from now on. */
 export function tellPut({ terminal: { out, err: messages } }: CommandContext, put: Put, holds?: string): number {
   const { session_id, message } = put;
   if (put.took === "waits") {

@@ -2313,6 +2313,12 @@ export type RecordMeta = {
   readonly quota?: readonly QuotaWindow[];
   readonly changed_files?: ChangedFiles;
   readonly actor?: ActingPerson;
+  /**
+   * The running turns that a person's note is written into once it is on record. Absent if it comes with the next turn.
+   *
+   * Items: The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly heard_by?: readonly string[];
   readonly effects?: readonly RecordedEffect[];
   /**
    * The session's state from here on, if it changed.

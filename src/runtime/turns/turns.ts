@@ -1,5 +1,6 @@
 import type { Permission, ProcessIdentity, TurnRequest } from "../../kernel/agent.ts";
 import { stampOf } from "../../kernel/ledger.ts";
+import type { Fact } from "../../kernel/mode.ts";
 import { waitsForPermission } from "../../kernel/permissions.ts";
 import { isCut, resolve } from "../../kernel/references.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
@@ -25,11 +26,18 @@ interface RunningTurn {
   readonly over: Promise<void>;
 }
 
+/** A running turn whose agent takes notes while it works. */
+interface HearingTurn {
+  readonly subject: string | undefined;
+  readonly take: (note: string) => void;
+}
+
 /** Carries out turns, from the durable request to the fact of how each ended. */
 export class Turns {
   readonly #context: SessionContext;
   readonly #over: (turn_id: string) => void;
   readonly #running = new Map<string, RunningTurn>();
+  readonly #hearing = new Map<string, HearingTurn>();
   readonly #events: TurnEventHandler;
   readonly #permissions: Permissions;
   /** Whether a person may answer while the session runs. */
@@ -53,12 +61,14 @@ export class Turns {
   }
 
   abort(turn_id: string, reason: string): void {
+    this.#hearing.delete(turn_id);
     this.#running.get(turn_id)?.controller.abort(reason);
   }
 
   /** Ends all running turns. Admitted turns that have not started stay open and unstarted. */
   abortAll(): void {
     this.#ending = true;
+    this.#hearing.clear();
     for (const running of this.#running.values()) running.controller.abort("the session is stopping");
   }
 
@@ -73,6 +83,16 @@ export class Turns {
     this.#permissions.decide(ask_id, { granted, ...defined({ notes }) });
   }
 
+  /** Has a person's note told, once it is durable, to the running turns that it is for. Returns those whose agents take it. */
+  tell(fact: Fact): string[] | undefined {
+    if (fact.payload_type !== "user_command" || fact.payload.command !== "tell") return undefined;
+    const { text = "" } = fact.payload;
+    const told = [...this.#hearing].filter(([, { subject }]) => [undefined, subject].includes(fact.subject));
+    if (told.length === 0) return undefined;
+    this.#context.afterCommit(() => told.forEach(([, { take }]) => take(text)));
+    return told.map(([turn_id]) => turn_id);
+  }
+
   /** Starts a turn whose request is durable. */
   start(admission: Admission, recorded: JsonObject, at: Instant): void {
     if (this.#ending) return;
@@ -82,6 +102,7 @@ export class Turns {
       .catch((error: unknown) => this.#context.broken(error))
       .finally(() => {
         this.#running.delete(turn_id);
+        this.#hearing.delete(turn_id);
         this.#over(turn_id);
       });
     this.#running.set(turn_id, { controller, over });
@@ -140,6 +161,10 @@ export class Turns {
             cut(`Denied: ${asked.action} (${permission.notes ?? "without a word"})`.toWellFormed(), MAX_LINE),
           );
         return permission;
+      },
+      hear: (take) => {
+        if (take && !signal.aborted) this.#hearing.set(stamp.turn_id, { subject: stamp.subject, take });
+        else this.#hearing.delete(stamp.turn_id);
       },
     });
     this.#permissions.over(stamp);

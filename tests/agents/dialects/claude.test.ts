@@ -181,7 +181,12 @@ describe("claude in print mode", () => {
     [
       "a worker that may ask converses on stdin",
       { permissions: { network: true } },
-      ["--input-format=stream-json", "--permission-prompt-tool=stdio", "--allowedTools=WebFetch"],
+      [
+        "--input-format=stream-json",
+        "--replay-user-messages",
+        "--permission-prompt-tool=stdio",
+        "--allowedTools=WebFetch",
+      ],
       [],
     ],
     [
@@ -310,7 +315,12 @@ describe("claude that may ask", () => {
   test("decides by itself where the turn takes no question", () => {
     const { reader } = speak({ expects: ["review"], permissions: { ask: "user" } });
     const said: string[] = [];
-    reader.connect?.({ say: (text) => said.push(text), close: () => {}, permit: async () => ({ granted: false }) });
+    reader.connect?.({
+      say: (text) => said.push(text),
+      close: () => {},
+      hear: () => {},
+      permit: async () => ({ granted: false }),
+    });
     readAll(reader, linesOf("question").slice(0, -1));
     expect(said).toHaveLength(1);
     expect(JSON.parse(said[0] ?? "{}")).toMatchObject({ response: { response: { behavior: "deny" } } });

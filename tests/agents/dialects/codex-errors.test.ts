@@ -19,7 +19,12 @@ describe("codex app-server", () => {
   test("ends its turn at once with an error after which it does not try again", () => {
     const reader = begun();
     let closed = 0;
-    reader.connect?.({ say: () => {}, close: () => (closed += 1), permit: async () => ({ granted: false }) });
+    reader.connect?.({
+      say: () => {},
+      close: () => (closed += 1),
+      hear: () => {},
+      permit: async () => ({ granted: false }),
+    });
     const error = { message: "No.", codexErrorInfo: "rateLimitExceeded" };
     heard(reader, [notice("error", { error, willRetry: true })]);
     expect(closed).toBe(0);

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import type { Permission } from "../../../kernel/agent.ts";
-import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
+import { defined, type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import { milliseconds } from "../../../protocol/timestamp.ts";
@@ -42,6 +43,8 @@ export class ClaudeReader implements Reader {
   #retry: string | undefined;
   /** The text of the conversation's last message, which arrives in a block for each event. */
   #last = { id: "", text: "" };
+  /** The ids of notes that Claude Code has not read yet. */
+  readonly #unread = new Set<string>();
 
   constructor(turn: DialectTurn, converses: boolean) {
     this.#turn = turn;
@@ -51,6 +54,12 @@ export class ClaudeReader implements Reader {
 
   connect(port: Port): void {
     this.#port = port;
+    if (!this.#converses) return;
+    port.hear((note) => {
+      const uuid = randomUUID();
+      this.#unread.add(uuid);
+      port.say(userLine(note, uuid));
+    });
   }
 
   read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {
@@ -118,6 +127,9 @@ export class ClaudeReader implements Reader {
       case "assistant":
         this.#assistant(event);
         break;
+      case "user":
+        if (event.isReplay === true) this.#unread.delete(textOf(event.uuid));
+        break;
       case "rate_limit_event":
         this.#limits.heard(objectOf(event.rate_limit_info));
         break;
@@ -169,6 +181,8 @@ export class ClaudeReader implements Reader {
   #end(event: JsonObject): "message" | "answer" | "over" {
     this.#result = event;
     this.#usage.ended(event);
+    // A note that came too late for this answer is read next, and the answer to both follows.
+    if (this.#unread.size > 0 && event.is_error !== true && this.#messages.answer === undefined) return "message";
     this.#close();
     if (this.#messages.answer !== undefined) return "message";
     if (event.is_error === true) return "over";
@@ -227,4 +241,10 @@ function decision({ granted, notes }: Permission, input: JsonObject): JsonObject
     behavior: "deny",
     message: notes === undefined ? "It was not permitted." : `It was not permitted: ${notes}`,
   };
+}
+
+/** A message of the person, on stdin. With an id, its replay has the same. */
+export function userLine(text: string, uuid?: string): string {
+  const message = { role: "user", content: [{ type: "text", text }] };
+  return `${JSON.stringify({ type: "user", message, ...defined({ uuid }) })}\n`;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { schemaOf } from "../../prompts/answers.ts";
 import type { TurnRequest } from "../../../kernel/agent.ts";
 import { type CompletePermissions, permissionsOf } from "../../../protocol/roles.ts";
-import { ClaudeReader } from "./claude-reader.ts";
+import { ClaudeReader, userLine } from "./claude-reader.ts";
 import type { Dialect, DialectTurn } from "./dialect.ts";
 
 /** Maximum number of requests in one turn: Claude Code has no limit of its own. */
@@ -34,7 +34,7 @@ const ENVIRONMENT = {
 
 /**
  * Claude Code in print mode. The prompt goes to stdin. If a person may be asked, stdin stays open for its control protocol, in which it asks for
- * permissions and puts questions.
+ * permissions and puts questions, and for notes, whose replay says that they are read.
  */
 export const claude: Dialect = (turn) => {
   const { request, environment, repair } = turn;
@@ -45,7 +45,7 @@ export const claude: Dialect = (turn) => {
     command: [...(request.role.cli_command ?? []), ...flags(turn, permissions)],
     // The role's variables take precedence.
     environment: { ...ENVIRONMENT, ...environment, TMPDIR: turn.scratch() },
-    input: converses ? `${userLine(prompt)}\n` : prompt,
+    input: converses ? userLine(prompt) : prompt,
     converses,
     keepsLines: true,
     reader: new ClaudeReader(turn, converses),
@@ -74,7 +74,9 @@ function flags({ request, repair }: DialectTurn, permissions: CompletePermission
     "--print",
     "--output-format=stream-json",
     "--verbose",
-    ...(ask === "user" ? ["--input-format=stream-json", "--permission-prompt-tool=stdio"] : []),
+    ...(ask === "user"
+      ? ["--input-format=stream-json", "--replay-user-messages", "--permission-prompt-tool=stdio"]
+      : []),
     `--json-schema=${JSON.stringify(schemaOf(payload))}`,
     ...(isGiven(own, MODES) ? [] : [`--permission-mode=${mode}`]),
     ...allowed.map((tool) => `--allowedTools=${tool}`),
@@ -122,8 +124,4 @@ export function conversationId({
   hash[8] = (hash.readUInt8(8) & 0x3f) | 0x80;
   const hex = hash.toString("hex");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join("-");
-}
-
-function userLine(text: string): string {
-  return JSON.stringify({ type: "user", message: { role: "user", content: [{ type: "text", text }] } });
 }

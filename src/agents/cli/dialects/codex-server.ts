@@ -15,6 +15,7 @@ const INITIALIZE = 1;
 const THREAD = 2;
 const TURN = 3;
 const INTERRUPT = 4;
+const STEER = 5;
 
 /** Lets the model ask, and suppresses the warning about it. Older versions of codex ignore both. */
 const SETTINGS = ["features.default_mode_request_user_input=true", "suppress_unstable_features_warning=true"];
@@ -104,10 +105,20 @@ class ServerReader implements Reader {
   }
 
   #answered(id: Json | undefined, result: JsonObject, error: Json | undefined): "message" {
-    if (error !== undefined) this.#fail(error);
+    if (error !== undefined && id === STEER)
+      this.#turn.show("codex did not take the note: it comes with the next turn.");
+    else if (error !== undefined) this.#fail(error);
     else if (id === THREAD) this.#begin(textOf(objectOf(result["thread"])["id"]));
-    else if (id === TURN) this.#turnId = textOf(objectOf(result["turn"])["id"]);
+    else if (id === TURN) this.#began(textOf(objectOf(result["turn"])["id"]));
     return "message";
+  }
+
+  #began(turnId: string): void {
+    this.#turnId = turnId;
+    this.#port?.hear((text) => {
+      const input = [{ type: "text", text }];
+      this.#say({ id: STEER, method: "turn/steer", params: { threadId: this.#thread, expectedTurnId: turnId, input } });
+    });
   }
 
   #begin(thread: string): void {

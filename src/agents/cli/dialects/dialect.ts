@@ -80,6 +80,8 @@ export interface Port {
   readonly close: () => void;
   /** Asks a person; the turn's time limits are suspended meanwhile. */
   readonly permit: (request: PermissionRequest) => Promise<Permission>;
+  /** Takes a person's notes from now on, until `close`: the program can be told while it works. */
+  readonly hear: (take: (note: string) => void) => void;
 }
 
 /** What a process said. */
