@@ -121,7 +121,7 @@ export class Workload {
     }
   }
 
-  /** See `Turns`. */
+  /** Tells a person's note to running turns: see `Turns`. */
   tell(fact: Fact): readonly string[] | undefined {
     return this.#turns.tell(fact);
   }

@@ -9,6 +9,12 @@ import { sessionCloses } from "./waiting-task.ts";
 
 const PROGRAM = join(ROOT, "tests/fixtures/agents/hears.mjs");
 
+const task = (id: string): TinyTask => ({
+  task_id: id,
+  shell: "",
+  more: { instruction: { summary: `Write ${id}.txt.` } },
+});
+
 /** Begins a session in the background whose worker can be told something, and waits until it works. */
 async function begun(
   here: Rig,
@@ -21,7 +27,6 @@ async function begun(
     claude: { version: "2.1.331", turn },
     codex: { version: "0.169.0", turn },
   });
-  const task = { task_id: "a", shell: "", more: { instruction: { summary: "Write a.txt." } } };
   const permissions = worker === "codex" ? { ask: "deny" } : {};
   const roles = [
     { role_id: "playbook", type: "manager", cli_command: ["${node}", "${crew.playbook}"] },
@@ -29,7 +34,7 @@ async function begun(
   ];
   const flags = ["--roles", here.write("roles.json", JSON.stringify({ roles }))];
   const config = here.write("config.json", JSON.stringify({ retry_backoff_ms: 1, kill_grace_s: 1 }));
-  const plan = ["--plan", here.write("plan.json", tinyPlan([task, ...more])), "--yes", "--config", config];
+  const plan = ["--plan", here.write("plan.json", tinyPlan([task("a"), ...more])), "--yes", "--config", config];
   const ran = await here.run(["run", ...plan, ...flags, "--detach"], { env: { ...programs, ...env } });
   expect(ran.code, ran.stderr).toBe(0);
   await until("the worker to work", () => heard(here).length > 0);
@@ -102,7 +107,7 @@ describe("a note", () => {
 
   it("about another ticket is not told to the turn that runs", async () => {
     const here = endAfterwards(rig());
-    const { session_id } = await begun(here, "claude", {}, [{ task_id: "b", shell: "", dependencies: ["a"] }]);
+    const { session_id } = await begun(here, "claude", {}, [{ ...task("b"), dependencies: ["a"] }]);
     expect((await typed(here, ["tell", "b", "Use spaces."])).stdout).toContain("Comes with the next turn.");
     expect((await typed(here, ["tell", "a", "Use tabs."])).stdout).toContain("Told the running turn.");
     await sessionCloses(here, session_id);

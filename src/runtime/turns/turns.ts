@@ -87,10 +87,12 @@ export class Turns {
   tell(fact: Fact): string[] | undefined {
     if (fact.payload_type !== "user_command" || fact.payload.command !== "tell") return undefined;
     const { text = "" } = fact.payload;
-    const told = [...this.#hearing].filter(([, { subject }]) => [undefined, subject].includes(fact.subject));
-    if (told.length === 0) return undefined;
-    this.#context.afterCommit(() => told.forEach(([, { take }]) => take(text)));
-    return told.map(([turn_id]) => turn_id);
+    const hearing = [...this.#hearing].filter(([, { subject }]) => [undefined, subject].includes(fact.subject));
+    if (hearing.length === 0) return undefined;
+    const told = hearing.map(([turn_id]) => turn_id);
+    // A turn that ends meanwhile takes it no more.
+    this.#context.afterCommit(() => told.forEach((turn_id) => this.#hearing.get(turn_id)?.take(text)));
+    return told;
   }
 
   /** Starts a turn whose request is durable. */

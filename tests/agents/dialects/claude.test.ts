@@ -181,12 +181,7 @@ describe("claude in print mode", () => {
     [
       "a worker that may ask converses on stdin",
       { permissions: { network: true } },
-      [
-        "--input-format=stream-json",
-        "--replay-user-messages",
-        "--permission-prompt-tool=stdio",
-        "--allowedTools=WebFetch",
-      ],
+      ["--input-format=stream-json", "--permission-prompt-tool=stdio", "--allowedTools=WebFetch"],
       [],
     ],
     [
@@ -315,15 +310,10 @@ describe("claude that may ask", () => {
   test("decides by itself where the turn takes no question", () => {
     const { reader } = speak({ expects: ["review"], permissions: { ask: "user" } });
     const said: string[] = [];
-    reader.connect?.({
-      say: (text) => said.push(text),
-      close: () => {},
-      hear: () => {},
-      permit: async () => ({ granted: false }),
-    });
+    const port = { close: () => {}, hear: () => {}, permit: async () => ({ granted: false }) };
+    reader.connect?.({ ...port, say: (text) => said.push(text) });
     readAll(reader, linesOf("question").slice(0, -1));
-    expect(said).toHaveLength(1);
-    expect(JSON.parse(said[0] ?? "{}")).toMatchObject({ response: { response: { behavior: "deny" } } });
+    expect(said).toEqual([expect.stringContaining('"behavior":"deny"')]);
     expect(said[0]).not.toContain("interrupt");
   });
 });
