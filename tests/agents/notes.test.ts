@@ -41,7 +41,7 @@ async function told(
     ...{ kill_grace_ms: 2_000, answer_grace_ms: 5_000, max_line_bytes: 8_388_608, max_output_bytes: 67_108_864 },
     environment: { PATH: process.env["PATH"], HOME: workspace },
   };
-  const { answer, failure } = await cliAgent({ launcher: embeddedLauncher(), settings }).turn(request, {
+  const { answer, failure, exit } = await cliAgent({ launcher: embeddedLauncher(), settings }).turn(request, {
     signal: new AbortController().signal,
     started: async () => {},
     emit: (event) => {
@@ -54,11 +54,19 @@ async function told(
       take = taking;
       hasTaken ||= taking !== undefined;
       taking?.("Use tabs.");
+      if (taking === undefined) writeFileSync(join(workspace, "deaf"), "");
     },
   });
-  expect(failure).toBeUndefined();
   const heard = readFileSync(join(workspace, "heard"), "utf8").trimEnd().split("\n");
-  return { summary: answer?.payload["summary"], hasTaken, takesStill: take !== undefined, heard, shown };
+  return {
+    summary: answer?.payload["summary"],
+    failure: failure?.code,
+    exit,
+    hasTaken,
+    takesStill: take !== undefined,
+    heard,
+    shown,
+  };
 }
 
 const NOTE = "A note to this turn: Use tabs.";
@@ -72,6 +80,11 @@ describe("claude", () => {
 
   test("answers again if it answered before it read the note", async () => {
     expect(await told("claude", {}, "late")).toMatchObject({ summary: NOTE, takesStill: false });
+  });
+
+  test("takes no more notes once it has answered, although it runs on, or when it has died", async () => {
+    expect(await told("claude", {}, "stays")).toMatchObject({ summary: NOTE, exit: { code: 0 }, takesStill: false });
+    expect(await told("claude", {}, "fails")).toMatchObject({ failure: "agent_failed", takesStill: false });
   });
 
   test("cannot be told if nobody may be asked, because its stdin is closed", async () => {

@@ -36,7 +36,7 @@ async function begun(
   const config = here.write("config.json", JSON.stringify({ retry_backoff_ms: 1, kill_grace_s: 1 }));
   const plan = ["--plan", here.write("plan.json", tinyPlan([task("a"), ...more])), "--yes", "--config", config];
   const ran = await here.run(["run", ...plan, ...flags, "--detach"], { env: { ...programs, ...env } });
-  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran).toMatchObject({ code: 0 });
   await until("the worker to work", () => heard(here).length > 0);
   return { session_id: await onlySession(here), env: programs };
 }
