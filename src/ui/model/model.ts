@@ -1,5 +1,5 @@
 import type { LedgerSpend } from "../../kernel/ledger.ts";
-import { type Presentation, shownStatus, urgencyOf } from "../../kernel/presentation.ts";
+import { type Presentation, shownStatus, statusesOf } from "../../kernel/presentation.ts";
 import { emptyState, newSubject, type SessionState, type SubjectState } from "../../kernel/state.ts";
 import type { ChangedFiles } from "../../protocol/record.ts";
 import type { ToldAsk } from "../../protocol/telling.ts";
@@ -166,7 +166,8 @@ export function askText({ waiting }: SessionModel, { ask_id }: ToldAsk): string 
 /** Sorts tickets by how much they need a person: those with an open ask, then by the urgency of their status, in the plan's order. */
 export function ticketsByNeed({ subjects, asks }: SessionModel, presentation: Presentation | undefined): TicketModel[] {
   const needy = new Set([...asks.values()].map(({ subject }) => subject));
-  const rankOf = ({ id, status }: TicketModel) => (needy.has(id) ? -1 : urgencyOf(presentation, status));
+  const ranks = new Map(statusesOf(presentation).map((status, rank) => [status, rank]));
+  const rankOf = ({ id, status }: TicketModel) => (needy.has(id) ? -1 : (ranks.get(status) ?? Infinity));
   const ranked = Map.groupBy(subjects.values(), rankOf);
   // Most tickets are already in the plan's order, so sorting is fast even for large plans.
   return [...ranked].sort(([a], [b]) => a - b).flatMap(([, same]) => same.sort((a, b) => a.order - b.order));

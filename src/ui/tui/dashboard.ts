@@ -28,8 +28,9 @@ import {
   type View,
 } from "./view.ts";
 
-/** How often changes are drawn, in ms. Clocks on the screen advance once a second. */
+/** How often changes are drawn at most, in ms, and for which part of the time. Clocks on the screen advance once a second. */
 const DRAW_MS = 100;
+const DRAWING = 0.1;
 const TICK_MS = 1_000;
 
 /** Maximum time after its record until an ask can be answered, in ms. */
@@ -104,7 +105,7 @@ export class Dashboard implements Reporter {
         onKey: (key) => this.#key(key),
       });
     });
-    this.#drawing = setInterval(() => this.#draw(), DRAW_MS).unref();
+    this.#draw();
   }
 
   event(event: SessionEvent): void {
@@ -114,7 +115,7 @@ export class Dashboard implements Reporter {
         this.#apply(event.sequence, event.record);
         return;
       case "console":
-        this.#stories.addTo(outputLine(event, this.#time()));
+        this.#stories.addTo(outputLine(event, this.#opening?.time() ?? 0));
         return;
       case "warning":
         this.notice(event.text);
@@ -149,7 +150,7 @@ export class Dashboard implements Reporter {
 
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#drawing);
+    clearTimeout(this.#drawing);
     this.#screen?.close();
   }
 
@@ -175,12 +176,18 @@ export class Dashboard implements Reporter {
 
   #draw(): void {
     const now = performance.now();
+    const began = process.cpuUsage();
     // The screen is hidden while a prompt is open.
-    if (this.#screen?.isOpen !== true) return;
-    if (now >= this.#opensAt) this.#openQuestion();
-    if (!this.#isChanged && now - this.#drawn < TICK_MS) return;
-    this.#isChanged = !this.#screen.draw();
-    this.#drawn = now;
+    if (this.#screen?.isOpen === true) {
+      if (now >= this.#opensAt) this.#openQuestion();
+      if (this.#isChanged || now - this.#drawn >= TICK_MS) {
+        this.#isChanged = !this.#screen.draw();
+        this.#drawn = now;
+      }
+    }
+    const { user, system } = process.cpuUsage(began);
+    const rest = (user + system) / 1e3 / DRAWING;
+    this.#drawing = setTimeout(() => this.#draw(), Math.min(Math.max(DRAW_MS, rest), TICK_MS)).unref();
   }
 
   #openQuestion(): void {
@@ -190,10 +197,6 @@ export class Dashboard implements Reporter {
     if (this.#parts.steering?.waits === true) this.#answer();
   }
 
-  #time(): number {
-    return this.#opening?.time() ?? 0;
-  }
-
   #scene(): Scene {
     const { terminal, steering, detach } = this.#parts;
     const { session_id = "", elsewhere } = this.#opening ?? {};
@@ -201,7 +204,7 @@ export class Dashboard implements Reporter {
     return {
       model: this.#model,
       presentation: this.#opening?.presentation(),
-      now: this.#time(),
+      now: this.#opening?.time() ?? 0,
       events: this.#stories.events,
       story: (ticket_id) => this.#stories.of(ticket_id),
       answer: localize(terminal.out, `bosun answer ${session_id}`),
@@ -227,14 +230,9 @@ export class Dashboard implements Reporter {
       cuts: scene.ctrl_c === "stops" && !this.#isStopping && this.#model.turns.size > 0,
       ...keysFor(scene, selectedOf(this.#view, listed)),
     });
-    this.#look(view);
-    if (action) this.#carryOut(action);
-  }
-
-  #look(view: View): void {
     this.#view = view;
-    this.#isChanged = true;
-    this.#screen?.draw();
+    this.#isChanged = this.#screen?.draw() !== true;
+    if (action) this.#carryOut(action);
   }
 
   #answer(): void {

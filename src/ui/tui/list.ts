@@ -1,6 +1,6 @@
 import { columnsOf, type SubjectColumn } from "../subject-columns.ts";
 import { blockersOf, listed, type TicketModel, ticketsByNeed } from "../model/model.ts";
-import { isLost } from "../../kernel/presentation.ts";
+import { isLost, statusesOf } from "../../kernel/presentation.ts";
 import { elided, widthOf } from "../../lib/text-layout.ts";
 import { clipped, safeLine } from "../display.ts";
 import { statusWords, styledStatus } from "../status.ts";
@@ -145,8 +145,8 @@ function what({ model, presentation }: Shown, ticket: TicketModel): string {
 }
 
 function restWords({ presentation }: Shown, tickets: readonly TicketModel[], first: number, shown: number): string {
-  const hidden = tickets.filter((_, index) => index < first || index >= first + shown);
-  const done = hidden.filter(({ status }) => styledStatus(presentation, status).stage === "done").length;
-  const others = hidden.length - done;
+  const over = new Set(statusesOf(presentation, "done"));
+  const done = tickets.filter(({ status }, at) => (at < first || at >= first + shown) && over.has(status)).length;
+  const others = tickets.length - shown - done;
   return [...(others > 0 ? [`${others} more`] : []), ...(done > 0 ? [`${done} done`] : [])].join(", ");
 }

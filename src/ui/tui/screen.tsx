@@ -127,7 +127,7 @@ function Frame({ terminal, frame, onKey }: ScreenParts) {
     <Box flexDirection="column">
       {lines.map((line, row) => (
         // Rows have no identity besides their index.
-        <Row key={row} text={isStyled ? styledLine(line) : line.map(({ text }) => text).join("")} />
+        <Row key={row} text={(isStyled ? styledLine(line) : line.map(({ text }) => text).join("")).trimEnd()} />
       ))}
     </Box>
   );
