@@ -37,17 +37,19 @@ export function medianOf<T>(results: readonly T[], figure: (result: T) => number
 }
 
 /**
- * Runs the arms alternately, so that a noisy minute hits all of them, and returns each arm's results. The first round warms the caches.
+ * Runs the arms alternately, so that a noisy minute hits all of them, and returns each arm's results without those of the first rounds, which
+ * warm the caches.
  */
 export async function interleaved<T extends Record<string, () => Promise<unknown>>>(
   rounds: number,
   arms: T,
+  warming = 1,
 ): Promise<{ [K in keyof T]: Awaited<ReturnType<T[K]>>[] }> {
   const results: Record<string, unknown[]> = Object.fromEntries(Object.keys(arms).map((name) => [name, []]));
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = -warming; round < rounds; round++) {
     for (const [name, arm] of Object.entries(arms)) {
       const result = await arm();
-      if (round > 0) results[name]?.push(result);
+      if (round >= 0) results[name]?.push(result);
     }
   }
   return results as { [K in keyof T]: Awaited<ReturnType<T[K]>>[] };
