@@ -3,18 +3,11 @@ import { ticketsByNeed } from "../model/model.ts";
 import type { Style } from "../terminal.ts";
 import { localMoment } from "../timeline.ts";
 import { counted } from "../words.ts";
-import {
-  askWords,
-  bodyLines as dashboardLines,
-  fitting,
-  keyLines,
-  progressLine,
-  tooSmall,
-  typingLine,
-} from "../tui/frame.ts";
+import { askWords, bodyLines as dashboardLines, isTooSmall, progressLine, tooSmall } from "../tui/frame.ts";
+import { fitting, keyLines, typingLine } from "../tui/keys.ts";
 import { fitted, justified, type Line, rule, type Span, trusted, untrusted, widthOfLine } from "../tui/line.ts";
 import { padded } from "../tui/list.ts";
-import { elapsed, MIN_SIZE, type Shown } from "../tui/scene.ts";
+import { elapsed, type Shown } from "../tui/scene.ts";
 import { INITIAL_VIEW, selectedOf, type View } from "../tui/view.ts";
 import type { Player } from "./player.ts";
 import { markerLine, scrubberLine } from "./scrubber.ts";
@@ -42,7 +35,7 @@ const ROOMY_ROWS = 16;
 
 /** Renders the whole screen: `rows` lines, each exactly `columns` wide. Pure. */
 export function playerFrame(scene: PlayerScene, columns: number, rows: number): Line[] {
-  if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows) return tooSmall(columns, rows);
+  if (isTooSmall(columns, rows)) return tooSmall(columns, rows);
   const { player, tape } = scene;
   const head = [headLine(scene, columns), scrubberLine(tape, player.place, columns)];
   if (rows >= ROOMY_ROWS) head.push(markerLine(tape, columns), rule(columns));

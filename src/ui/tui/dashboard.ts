@@ -14,19 +14,12 @@ import { UNAVAILABLE } from "../../kernel/outages.ts";
 import { collectEarly } from "../../runtime/memory.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Key } from "../keyboard/decoder.ts";
-import { dashboardFrame, keysFor, pageRows, selectable } from "./frame.ts";
+import { dashboardFrame, pageRows, selectable } from "./frame.ts";
+import { keysFor } from "./keys.ts";
 import type { Scene } from "./scene.ts";
 import type { Screen } from "./screen.tsx";
 import { outputBefore, outputLine, Stories, storyOf } from "./stories.ts";
-import {
-  type Action,
-  type BesideAction,
-  handleKey,
-  INITIAL_VIEW,
-  selectedOf,
-  type SessionAction,
-  type View,
-} from "./view.ts";
+import { type Action, type BesideAction, handleKey, INITIAL_VIEW, selectedOf, type SessionAction } from "./view.ts";
 
 /** How often changes are drawn at most, in ms, and for which part of the time. Clocks on the screen advance once a second. */
 const DRAW_MS = 100;
@@ -73,7 +66,7 @@ export class Dashboard implements Reporter {
   readonly #stories = new Stories();
   readonly #formatter = new RecordFormatter();
   #opening: Opening | undefined;
-  #view: View = INITIAL_VIEW;
+  #view = INITIAL_VIEW;
   #screen: Screen | undefined;
   #drawing: NodeJS.Timeout | undefined;
   #drawn = 0;
