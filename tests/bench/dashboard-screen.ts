@@ -61,15 +61,14 @@ export async function showUpdates({ tickets, ms, screen, file }: ScreenOrder): P
   tell(planned(ids));
   if (dashboard instanceof Dashboard) dashboard.begin(opening());
   let updates = 0;
-  let moves = 0;
+  const start = performance.now();
+  // On a busy machine a timer comes late.
   const timer = setInterval(() => {
-    tell(moveKey(ids, moves));
-    moves += 1;
-    updates += 1;
+    for (; updates < (performance.now() - start) / EVERY_MS; updates++) tell(moveKey(ids, updates));
   }, EVERY_MS);
   // V8 compiles meanwhile.
   await delay(WARM_MS);
-  updates = 0;
+  const before = updates;
   const counted = countOutput(terminal.out.stream);
   const loop = monitorEventLoopDelay({ resolution: 5 });
   loop.enable();
@@ -89,7 +88,7 @@ export async function showUpdates({ tickets, ms, screen, file }: ScreenOrder): P
     held: rss - (room - process.memoryUsage().heapUsed) / 2 ** 20,
     delay: loop.percentile(99) / 1e6,
     ...counted(),
-    updates: (updates * 1e3) / took,
+    updates: ((updates - before) * 1e3) / took,
   };
   if (dashboard instanceof Dashboard) dashboard.close();
   writeFileSync(file, JSON.stringify(figures));
