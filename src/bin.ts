@@ -22,7 +22,8 @@ if (process.pid === 1 && typeof process.execve === "function" && fs.existsSync(S
 const cache = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache"), "bosun");
 const compiled = path.join(cache, "compiled");
 try {
-  fs.mkdirSync(cache, { recursive: true, mode: 0o700 });
+  // Without `recursive`, with which Node tries for ever in /proc.
+  for (const folder of [path.dirname(cache), cache]) if (!fs.existsSync(folder)) fs.mkdirSync(folder, 0o700);
   const stat = fs.lstatSync(cache);
   const isMine = stat.isDirectory() && (typeof process.getuid !== "function" || stat.uid === process.getuid());
   if (isMine && (stat.mode & 0o022) !== 0) {

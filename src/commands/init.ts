@@ -16,8 +16,9 @@ import { isPlainCommand } from "../protocol/allowed-commands.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import { promptChoice } from "../ui/choices.ts";
-import { safeLine } from "../ui/display.ts";
+import { hanging, safeLine } from "../ui/display.ts";
 import { promptLine } from "../ui/prompt.ts";
+import type { Output } from "../ui/terminal.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { askHere, type Declined } from "./interaction/confirm.ts";
@@ -85,11 +86,10 @@ async function init(context: CommandContext, _words: readonly string[], options:
   const proposed = present.value?.settings === undefined ? projectCommands(base) : [];
   for (const file of filesWith([]).flatMap(({ there }) => there ?? []))
     out.line(`left     ${safeLine(relative(directory, file))} (it exists)`);
-  out.line(`crew     ${safeLine(crewWords(crew, registry.value))}`);
+  tell(out, "crew", crewWords(crew, registry.value));
   if (installed.value === undefined)
-    out.line("         No agent program is on the PATH; `bosun doctor` says what to install.");
-  if (root === undefined)
-    out.line("git      This folder is in no git repository: what agents change cannot be undone.");
+    tell(out, "", "No agent program is on the PATH; `bosun doctor` says what to install.");
+  if (root === undefined) tell(out, "git", "This folder is in no git repository: what agents change cannot be undone.");
   const asks = names.length > 0 && options.yes !== true && terminal.hasPerson;
   if (!asks) showCommands(context, proposed);
   const wish = asks ? await wishOf(context, names, proposed, root) : ({ commands: proposed, then: "leave" } as const);
@@ -148,7 +148,13 @@ async function wishOf(
 }
 
 function showCommands({ terminal: { out } }: CommandContext, commands: readonly string[]): void {
-  if (commands.length > 0) out.line(`commands ${commands.join(", ")}: workers may run these without asking`);
+  if (commands.length > 0) tell(out, "commands", `${commands.join(", ")}: workers may run these without asking`);
+}
+
+/** A line of what is found or done, of which longer words go on below. */
+function tell(out: Output, about: string, words: string): void {
+  const [first = "", ...more] = hanging(words, out.width, 9);
+  for (const line of [`${about.padEnd(9)}${first}`, ...more]) out.line(line);
 }
 
 /** Commits the files, or has git ignore the folder in this clone. */
@@ -174,7 +180,7 @@ async function tellGit(
     }
   } catch (error) {
     // The files are written all the same.
-    out.line(`git      ${safeLine((error as Error).message)}`);
+    tell(out, "git", (error as Error).message);
   }
 }
 

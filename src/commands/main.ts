@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync } from "node:fs";
 import { Command, CommanderError, Help } from "commander";
+import { nearest } from "../lib/nearest.ts";
 import { err } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
@@ -86,8 +87,24 @@ function setProgram({ out, err }: Terminal, name: string): void {
   err.program = name;
 }
 
+/** What other programs call a command, where its name is not near. */
+const ELSEWHERE = new Map(Object.entries({ kill: "stop", abort: "stop", ls: "status", ps: "status" }));
+
+/** Refuses a command that there is not, with the name of the one that is meant. */
+function unknownCommand(this: Command, [word = ""]: readonly string[]): void {
+  const names = this.createHelp().visibleCommands(this);
+  const meant =
+    ELSEWHERE.get(word) ??
+    nearest(
+      word,
+      names.map((command) => command.name()),
+    );
+  this.error(`error: unknown command '${word}'${meant === undefined ? "" : `\n(Did you mean ${meant}?)`}`);
+}
+
 function newProgram({ out, err }: Terminal): Command {
   return new Command("bosun")
+    .on("command:*", unknownCommand)
     .description("A scheduler for crews of agents.")
     .version(programVersion(), "--version", "show the version")
     .helpOption("-h, --help", "show help")

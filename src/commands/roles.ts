@@ -7,7 +7,7 @@ import { didYouMean } from "../lib/nearest.ts";
 import { ok } from "../lib/result.ts";
 import { fails } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
-import { safeJson, safeLine, safeText } from "../ui/display.ts";
+import { hanging, safeJson, safeLine, safeText } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
@@ -84,7 +84,7 @@ async function showRoles(context: CommandContext, _words: readonly string[], opt
   }
   if (further.length > 0) {
     const names = further.map(({ role_id, type }) => `--${type} ${role_id}`);
-    out.line(safeLine(`Also known, from ${STANDARD_ROLES}: ${names.join(", ")}`));
+    for (const line of hanging(`Also known, from ${STANDARD_ROLES}: ${names.join(", ")}`, out.width, 2)) out.line(line);
   }
   tellNext(out, "bosun doctor");
   return ok(EXIT_DONE);

@@ -4,6 +4,7 @@ import { numberOf } from "../lib/json.ts";
 import { resultParts } from "../log/result-parts.ts";
 import { spendWords } from "../log/usage-words.ts";
 import type { TotalUsage } from "../protocol/payload.ts";
+import { widthOf } from "../lib/text-layout.ts";
 import { cut } from "../protocol/refusal.ts";
 import { type Cause, printedIn } from "./cause.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
@@ -64,9 +65,15 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   if (ending.outcome !== undefined)
     lines.push(...workDoneLines(ending.tickets.map(asListed), presentation.subjectName, output));
   lines.push("");
-  if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);
-  lines.push(...keptLines(output, ending), `log     ${safeLine(ending.log)}`);
+  if (ending.report !== undefined) lines.push(...pathLines("report", ending.report, output));
+  lines.push(...keptLines(output, ending), ...pathLines("log", ending.log, output));
   return [...lines, ...nextLines(output, ending.next)];
+}
+
+/** Where a file is: its path is for copying, so it gets a line of its own if it does not fit. */
+export function pathLines(what: string, path: string, { width }: Pick<Output, "width">): string[] {
+  const line = `${what.padEnd(7)} ${safeLine(path)}`;
+  return widthOf(line) <= width ? [line] : [what, `  ${safeLine(path)}`];
 }
 
 /** The last kept files, because the tickets at the end of a plan sum up the others. */

@@ -62,7 +62,7 @@ function movedTo({ payload_type, payload, record }: UnsealedRecord, { from, to, 
   const hasFailed = payload_type === "turn_failed" || payload.status === "error";
   if (hasFailed) return (record.attempt ?? 1) > 1 ? `failed (try ${record.attempt})` : "failed";
   if (payload_type === "error") return "given up";
-  if (reason === "checks_failed") return "checks failed";
+  if (reason === "checks_failed") return payload_type === "review" ? "not accepted" : "checks failed";
   const isSentBack = from === "awaiting_review" && to === "in_progress";
   if (isSentBack || payload.decision === "changes_requested") return "sent back";
   return statusWords(to, reason);

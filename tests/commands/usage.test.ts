@@ -62,6 +62,7 @@ const WRONG: readonly Wrong[] = [
   [["roles", "--config", "nope.yaml"], 2, "nope.yaml"],
   [["frobnicate"], 2, "unknown command 'frobnicate'"],
   [["rnu"], 2, "(Did you mean run?)"],
+  [["kill", "s-abc234"], 2, "(Did you mean stop?)"],
   [["--nonsense"], 2, "unknown option '--nonsense'"],
   [["run", "--plna", "x"], 2, "(Did you mean --plan?)"],
   [["run", "--plan"], 2, "argument missing"],

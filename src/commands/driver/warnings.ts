@@ -16,8 +16,11 @@ import type { RunOptions } from "../options/run-options.ts";
 /** Maximum number of files that are named. */
 const NAMED = 5;
 
-const NOBODY =
-  "Nobody is here to answer: what is asked for waits, and the session stops once nothing else can go on. `bosun init` and allowed_commands allow commands for the whole project.";
+const ALLOW = "`bosun init` and allowed_commands allow commands for the whole project.";
+const NOBODY = {
+  stop: `Nobody is here to answer: what is asked for waits, and the session stops once nothing else can go on. ${ALLOW}`,
+  deny: `Nobody is here to answer: what is asked for is denied. ${ALLOW}`,
+};
 
 /**
  * Says what the agents of a new session may do without asking, and warns of what they may change in its workspace, if any of them writes. Asks the person
@@ -27,12 +30,13 @@ export async function warnBefore(
   context: CommandContext,
   reader: StoreReader,
   { workspace, roles }: Pick<NewSessionInput, "workspace" | "roles">,
-  { ask, approve_plans }: RunOptions,
+  { ask, approve_plans, unanswered }: RunOptions,
 ): Promise<Declined | undefined> {
   if (roles.every((role) => permissionsOf(role).write === "none")) return undefined;
   const { err } = context.terminal;
   const unasked = unaskedWords(roles, workspace);
-  const nobody = !ask && unasked.some((line) => line.includes("asks you")) ? [NOBODY] : [];
+  const nobody =
+    !ask && unasked.some((line) => line.includes("asks you")) ? [NOBODY[unanswered === "stop" ? "stop" : "deny"]] : [];
   for (const line of [...unasked, ...nobody].flatMap((one) => wrapped(safeLine(one), err.width, 0))) err.line(line);
   const isShared = warnOfOthers(context, reader, workspace);
   const isDirty = await warnOfWorkspace(context, workspace, roles);

@@ -33,8 +33,8 @@ export interface Problem extends Omit<Finding, "at" | "unquoted"> {
   readonly missing?: true;
 }
 
-/** Maximum number of characters shown of a source line. */
-const EXCERPT_WIDTH = 100;
+/** Maximum number of characters shown of a source line: with what stands around them, they fit into a terminal of 80 columns. */
+const EXCERPT_WIDTH = 66;
 
 /** Formats a problem as lines: its place and description, the source line with a caret under the position, and what was expected. */
 export function explain({ file, position, what, expected, nearest }: Problem): string[] {
