@@ -3,7 +3,7 @@ import type { PayloadType } from "../protocol/payload.ts";
 import { defined, type Json, type JsonObject, objectOf, textOf } from "../lib/json.ts";
 import { safeText } from "./display.ts";
 import { failedChecks, failedResults } from "./failure-lines.ts";
-import { wordsOf } from "./words.ts";
+import { allWords, wordsOf } from "./words.ts";
 
 /** Why work failed, first in the words of the program or the criterion that failed. Untrusted text. */
 export interface Cause {
@@ -18,7 +18,7 @@ export interface Cause {
 }
 
 /** The records that give or clear a cause. */
-export const CAUSES: readonly PayloadType[] = ["turn_failed", "check_result", "report", "error"];
+export const CAUSES: readonly PayloadType[] = ["turn_failed", "check_result", "report", "review", "error"];
 
 /** A line in which a program says what is wrong, among usage and stack traces. */
 const TELLING = /error|exception|cannot|can't|not found|no such|denied|refused|missing/i;
@@ -39,12 +39,20 @@ export function nextCause(cause: Cause | undefined, record: UnsealedRecord): Cau
     case "report":
       if (payload.status === "completed") return undefined;
       return payload.status === "error" || payload.status === "blocked" ? told(wordsOf(payload.summary)) : cause;
+    case "review":
+      // Of work that fails its checks, they say more than the reviewer.
+      return payload.decision === "approved" ? undefined : (cause ?? told(`not accepted: ${reviewWords(payload)}`));
     case "error":
       // A scheduler's record without a turn is about somebody's message. A manager that gives up has a reason that came before.
       if (source === "scheduler" && stored.turn_id === undefined) return cause;
       return cause ?? told(textOf(payload.message), payload.resolution_hint);
   }
   return cause;
+}
+
+/** What a review wants changed, or its notes. Untrusted text. */
+export function reviewWords({ requested_changes, notes }: JsonObject): string {
+  return allWords(requested_changes).join("; ") || wordsOf(notes);
 }
 
 /** The last lines of what it printed, if they say more than its words. */

@@ -1,12 +1,12 @@
 import { shownStatus } from "../kernel/presentation.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
-import { nextCause } from "./cause.ts";
+import { nextCause, reviewWords } from "./cause.ts";
 import { clipped } from "./display.ts";
 import { failedChecks, printedLines } from "./failure-lines.ts";
 import { authorOf, BRIEF, eventOf, type FormatOptions, OWN_LINE, type RecordLine, type Told } from "./record-event.ts";
 import { eventStyle, statusWords } from "./status.ts";
-import { allWords, quoted, said, wordsOf } from "./words.ts";
+import { quoted, said, wordsOf } from "./words.ts";
 
 /** Maximum width of the summary of work, in columns. */
 const SUMMARY_WIDTH = 100;
@@ -44,7 +44,7 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
   const { ticket_id } = record.record;
   const reasonOf = options.codes === true ? details : whyMoved;
   const why = OWN_LINE.has(record.payload_type) ? "" : reasonOf(record, options);
-  return effects.map((effect): RecordLine => {
+  const lines = effects.map((effect): RecordLine => {
     const reason = effect.reason === undefined ? "" : ` reason=${effect.reason}`;
     const own = effect.ticket_id === ticket_id || effects.length === 1 ? why : "";
     const { stage } = shownStatus(options.presentation, effect.to);
@@ -55,6 +55,10 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
         : `${movedTo(record, effect)}${count}${own}`;
     return { ticket: effect.ticket_id, text, style: eventStyle(options.presentation, effect.to) };
   });
+  // A subject that is given up was blocked first, in the same words.
+  return lines.filter(
+    ({ ticket, text }, index) => lines[index - 1]?.ticket !== ticket || lines[index - 1]?.text !== text,
+  );
 }
 
 /** Where a subject is now, in a person's words. */
@@ -72,7 +76,8 @@ function movedTo({ payload_type, payload, record }: UnsealedRecord, { from, to, 
 function whyMoved(whole: UnsealedRecord, { width }: FormatOptions): string {
   const { source, payload_type, payload } = whole;
   const by = source === "scheduler" ? "" : ` by ${authorOf(whole)}`;
-  const cause = nextCause(undefined, whole);
+  // The line says already what a review decided.
+  const cause = payload_type === "review" ? undefined : nextCause(undefined, whole);
   const words =
     cause === undefined ? clipped(summaryOf(payload_type, payload), SUMMARY_WIDTH) : clipped(cause.words, width);
   return words === "" ? by : `${by}: ${words}`;
@@ -107,9 +112,6 @@ function details(whole: UnsealedRecord, { width }: FormatOptions): string {
 function summaryOf(payload_type: string, payload: JsonObject): string {
   if (payload_type === "instruction" || payload_type === "plan") return "";
   if (payload_type === "check_result") return failedChecks(payload).join("; ");
-  if (payload_type === "review" && payload.decision === "changes_requested") {
-    const changes = allWords(payload.requested_changes);
-    return changes.length > 0 ? changes.join("; ") : wordsOf(payload.notes);
-  }
+  if (payload_type === "review" && payload.decision === "changes_requested") return reviewWords(payload);
   return wordsOf(payload.summary ?? payload.message ?? payload.notes);
 }

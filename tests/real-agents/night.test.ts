@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, manager, type Turn, worker } from "../model-servers/brains.ts";
-import type { Model } from "../model-servers/conversation.ts";
+import type { Message, Model } from "../model-servers/conversation.ts";
 import { outputUnless, type Place, placeWith } from "./place.ts";
 
 const TICKETS = Array.from({ length: 10 }, (_, index) => `t${index}`);
@@ -40,7 +40,10 @@ function crewOf(more: readonly string[] = []): { readonly model: Model; readonly
     if (!text.includes("Denied: ")) return { decision: "approved" };
     return { decision: "changes_requested", notes: "It is not deployed.", requested_changes: ["Deploy it."] };
   };
-  return { model: crew(manager({ tasks: TASKS, review }), works), reviewed };
+  const model = crew(manager({ tasks: TASKS, review }), works);
+  // A call that was cut off has a result all the same, which says that it is unknown: the model calls again.
+  const isKnown = ({ text }: Message) => !text.startsWith("[Tool call interrupted");
+  return { model: (said) => model({ ...said, messages: said.messages.filter(isKnown) }), reviewed };
 }
 
 /** A project whose own commands `bosun init` has allowed. */
@@ -96,8 +99,8 @@ describe("a night of ten tickets with nobody there", () => {
     const run = await here.bosun(...RUN, "--config", once, "--unanswered", "default", "--reporter", "plain");
     expect(outputUnless(1, run)).toBe("");
     expect(run.stderr).toContain("Nobody is here to answer: what is asked for is denied.");
-    expect(run.stdout).toContain(`${LAST}               not accepted by manager_codex: It is not deployed.`);
-    expect(run.stdout).toContain("is failed: 9 of 10 tickets done");
+    expect(run.stdout).toContain(`${LAST}               not accepted by manager_codex: Deploy it.`);
+    expect(run.stdout).toMatch(/is failed: 9 of 10 tickets done[^]*^t9 failed: not accepted: Deploy it\.$/m);
     expect(await permissions(here)).toEqual([
       ["approval_request", `run: ${deploy}`, undefined],
       ["approval", "rejected", "Nobody is there to allow it."],

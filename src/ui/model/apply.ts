@@ -4,10 +4,10 @@ import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../lib/
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { type Telling, tellingOf, type ToldAsk, type ToldTurn } from "../../protocol/telling.ts";
 import { progressOf } from "../../runtime/feed/standing.ts";
-import { nextCause } from "../cause.ts";
+import { nextCause, reviewWords } from "../cause.ts";
 import { failedChecks, resultsOf } from "../failure-lines.ts";
 import { type Waiting, waitingIn } from "../waiting.ts";
-import { allWords, wordsOf } from "../words.ts";
+import { wordsOf } from "../words.ts";
 import { newTicket, noSpend, type SessionModel } from "./model.ts";
 import { addChild, addUsage, countTurn } from "./spend.ts";
 
@@ -100,8 +100,7 @@ function applyToTicket(model: SessionModel, sequence: number, whole: UnsealedRec
       return;
     }
     case "review": {
-      const changes = allWords(payload.requested_changes);
-      const text = changes.length > 0 ? changes.join("; ") : wordsOf(payload.notes);
+      const text = reviewWords(payload);
       const by = record.actor?.user ?? source;
       ticket.reviews.push({ sequence, decision: textOf(payload.decision), by, text });
       return;
