@@ -36,6 +36,14 @@ describe("the bundled program", () => {
     }
   });
 
+  it.skipIf(process.platform !== "linux")("runs where its cache can never be made", () => {
+    const lost = rig();
+    const env = { ...lost.environment, HOME: "/proc/nobody", BOSUN_HOME: lost.home };
+    const node = [join(dist, "bin.js"), "status"];
+    const ran = spawnSync(process.execPath, node, { encoding: "utf8", env, cwd: lost.workspace, timeout: 30_000 });
+    expect([ran.signal, ran.status, ran.stdout]).toEqual([null, 0, expect.stringContaining("No session has run here")]);
+  });
+
   it("loads the server of editors only for it", async () => {
     const here = rig();
     const seen = here.write("seen", "");

@@ -82,6 +82,17 @@ describe("bosun init", () => {
     expect(execFileSync("git", ["status", "--porcelain"], { cwd: here.workspace, encoding: "utf8" })).toBe("");
   });
 
+  it("breaks its lines between words", async () => {
+    const here = rig();
+    const pane = open(here, ["init", "--crew", "embedded"], {}, 60);
+    await pane.asks("and trust them?");
+    expect(pane.screen()).toMatch(
+      /^git {6}This folder is in no git repository: what agents\n {9}change cannot be undone\.$/m,
+    );
+    pane.type("C-c");
+    expect(await pane.exit()).not.toBe(0);
+  });
+
   it("trusts what it writes with --yes, but nothing that was there before", async () => {
     const here = rig();
     const path = fakePrograms(here, PROGRAMS);

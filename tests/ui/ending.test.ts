@@ -79,6 +79,15 @@ describe("the end of a session", () => {
     expect(lines.join("\n")).not.toContain("and ");
   });
 
+  it("gives a path that does not fit a line of its own", () => {
+    const [home, far] = ["/home/ada/.local/state/bosun", `/${"x".repeat(92)}`];
+    expect(ending(1, [], { report: `${home}/final_report.md`, log: far }).slice(-3)).toEqual([
+      `report  ${home}/final_report.md`,
+      "log",
+      `  ${far}`,
+    ]);
+  });
+
   it("counts one turn as one, and shows no cost of free agents", () => {
     expect(ending(1)).toContain("s-1 is closed: 1 of 1 ticket done, 1 turn");
   });

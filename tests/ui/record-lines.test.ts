@@ -53,6 +53,21 @@ describe("words and codes", () => {
     expect(textsOf(back)).toEqual(["sent back by manager: write it again"]);
   });
 
+  it("say once that work was not accepted, and not that checks failed", () => {
+    const effects = [
+      { ticket_id: "t", from: "awaiting_review", event: "e", to: "blocked", reason: "checks_failed" },
+      { ticket_id: "t", from: "blocked", event: "e", to: "error", reason: "checks_failed" },
+    ];
+    const review = record(
+      "review",
+      { decision: "changes_requested", notes: "no" },
+      { ticket_id: "t", effects },
+      "boss",
+    );
+    expect(textsOf(review)).toEqual(["not accepted by boss: no"]);
+    expect(textsOf(review, WHOLE)).toHaveLength(2);
+  });
+
   it("show a refused command of a person in the log only", () => {
     const refused = record("user_command", { command: "cancel" }, { ticket_id: "t", disposition: "refused" });
     expect([textsOf(refused), textsOf(refused, WHOLE).length]).toEqual([[], 1]);

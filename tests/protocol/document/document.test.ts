@@ -99,6 +99,7 @@ describe("the excerpt", () => {
     ).split("\n");
     expect(line).toMatch(/^ {2}1 \| … x+", "b": tru, "c": "y+ …$/);
     expect(line.slice(caret.indexOf("^")).startsWith("tru,")).toBe(true);
+    expect(line.length).toBeLessThanOrEqual(80);
   });
   test("lets no control or reordering character of the file through", () => {
     const lines = shown("\u001b[31mroles.json", '{"a\u009b2J\u202e": 1, "\u200b\u061c\u00ad\u3164\u{e0041}": tru}');
