@@ -86,10 +86,11 @@ async function init(context: CommandContext, _words: readonly string[], options:
   const proposed = present.value?.settings === undefined ? projectCommands(base) : [];
   for (const file of filesWith([]).flatMap(({ there }) => there ?? []))
     out.line(`left     ${safeLine(relative(directory, file))} (it exists)`);
-  tell(out, "crew", crewWords(crew, registry.value));
+  tell(out, "crew     ", crewWords(crew, registry.value));
   if (installed.value === undefined)
-    tell(out, "", "No agent program is on the PATH; `bosun doctor` says what to install.");
-  if (root === undefined) tell(out, "git", "This folder is in no git repository: what agents change cannot be undone.");
+    tell(out, "         ", "No agent program is on the PATH; `bosun doctor` says what to install.");
+  if (root === undefined)
+    tell(out, "git      ", "This folder is in no git repository: what agents change cannot be undone.");
   const asks = names.length > 0 && options.yes !== true && terminal.hasPerson;
   if (!asks) showCommands(context, proposed);
   const wish = asks ? await wishOf(context, names, proposed, root) : ({ commands: proposed, then: "leave" } as const);
@@ -148,13 +149,13 @@ async function wishOf(
 }
 
 function showCommands({ terminal: { out } }: CommandContext, commands: readonly string[]): void {
-  if (commands.length > 0) tell(out, "commands", `${commands.join(", ")}: workers may run these without asking`);
+  if (commands.length > 0) tell(out, "commands ", `${commands.join(", ")}: workers may run these without asking`);
 }
 
 /** A line of what is found or done, of which longer words go on below. */
 function tell(out: Output, about: string, words: string): void {
-  const [first = "", ...more] = hanging(words, out.width, 9);
-  for (const line of [`${about.padEnd(9)}${first}`, ...more]) out.line(line);
+  const [first = "", ...more] = hanging(words, out.width, about.length);
+  for (const line of [`${about}${first}`, ...more]) out.line(line);
 }
 
 /** Commits the files, or has git ignore the folder in this clone. */
@@ -180,7 +181,7 @@ async function tellGit(
     }
   } catch (error) {
     // The files are written all the same.
-    tell(out, "git", (error as Error).message);
+    tell(out, "git      ", (error as Error).message);
   }
 }
 

@@ -1,4 +1,4 @@
-import { wrapped } from "./display.ts";
+import { wrapped, wrappedLines } from "./display.ts";
 import { promptLine } from "./prompt.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -15,8 +15,12 @@ export async function promptChoice<K extends string>(
   choices: readonly Choice<K>[],
   signal: AbortSignal,
 ): Promise<K | undefined> {
-  const lines = ["", terminal.err.style("bold", heading)];
-  lines.push(...choices.map((choice, index) => `  ${index + 1}  ${choice.label}`));
+  const { width, style } = terminal.err;
+  const lines = ["", ...wrappedLines(heading, width, 0).map((line) => style("bold", line))];
+  for (const [index, { label }] of choices.entries()) {
+    const [first = "", ...more] = wrappedLines(label, width, 5);
+    lines.push(`  ${index + 1}  ${first.trimStart()}`, ...more);
+  }
   const complaint = `Type a number from 1 to ${choices.length}, or press Ctrl-D to leave it open.`;
   return promptUntil(terminal, lines, (text) => choices[Number(text) - 1]?.key, complaint, signal);
 }

@@ -89,6 +89,9 @@ describe("bosun init", () => {
     expect(pane.screen()).toMatch(
       /^git {6}This folder is in no git repository: what agents\n {9}change cannot be undone\.$/m,
     );
+    expect(pane.screen()).toMatch(
+      /scheduler_config\.yaml,\nand trust them\?$[^]*^ {2}2 {2}Choose [^]*without\n {5}asking$/m,
+    );
     pane.type("C-c");
     expect(await pane.exit()).not.toBe(0);
   });
