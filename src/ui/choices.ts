@@ -15,10 +15,10 @@ export async function promptChoice<K extends string>(
   choices: readonly Choice<K>[],
   signal: AbortSignal,
 ): Promise<K | undefined> {
-  const { width, style } = terminal.err;
-  const lines = ["", ...wrappedLines(heading, width, 0).map((line) => style("bold", line))];
+  const { err } = terminal;
+  const lines = ["", ...wrappedLines(heading, err.width, 0).map((line) => err.style("bold", line))];
   for (const [index, { label }] of choices.entries()) {
-    const [first = "", ...more] = wrappedLines(label, width, 5);
+    const [first = "", ...more] = wrappedLines(label, err.width, 5);
     lines.push(`  ${index + 1}  ${first.trimStart()}`, ...more);
   }
   const complaint = `Type a number from 1 to ${choices.length}, or press Ctrl-D to leave it open.`;

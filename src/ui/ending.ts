@@ -71,7 +71,7 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
 }
 
 /** Where a file is: its path is for copying, so it gets a line of its own if it does not fit. */
-export function pathLines(what: string, path: string, { width }: Pick<Output, "width">): string[] {
+function pathLines(what: string, path: string, { width }: Pick<Output, "width">): string[] {
   const line = `${what.padEnd(7)} ${safeLine(path)}`;
   return widthOf(line) <= width ? [line] : [what, `  ${safeLine(path)}`];
 }
