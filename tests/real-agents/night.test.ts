@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, manager, type Turn, worker } from "../model-servers/brains.ts";
 import type { Message, Model } from "../model-servers/conversation.ts";
-import { outputUnless, type Place, placeWith } from "./place.ts";
+import { pair } from "./crews.ts";
+import { type Ended, outputUnless, type Place, placeWith } from "./place.ts";
 
 const TICKETS = Array.from({ length: 10 }, (_, index) => `t${index}`);
 const LAST = "t9";
+const DEPLOY = `npm run deploy -- ${LAST}`;
 
 /** The scripts of the project. `bosun init` proposes those that test and build, and not the one that deploys. */
 const SCRIPTS = { test: "node did.mjs tested", build: "node did.mjs built", deploy: "node did.mjs deployed" };
@@ -65,13 +67,25 @@ const RUN = ["run", "Write ten modules.", "--yes", "--no-input"];
 const modulesIn = (here: Place, script: string) => here.read(script).trimEnd().split("\n").toSorted();
 
 /** What was asked for, and how it was decided. */
-async function permissions(here: Place): Promise<readonly (readonly [string, unknown, unknown])[]> {
+async function permissionsIn(here: Place): Promise<readonly (readonly [string, unknown, unknown])[]> {
   const records = await here.records();
   return records.flatMap(({ payload_type, payload: { about, decision, notes } }) =>
     payload_type === "approval_request" || (payload_type === "approval" && decision === "rejected")
       ? [[payload_type, (about as JsonObject | undefined)?.["action"] ?? decision, notes] as const]
       : [],
   );
+}
+
+/** Settings in which work that is not accepted is not tried again. */
+const once = (here: Place) => here.write("once.json", { max_retries: 0, max_review_rounds: 0, max_escalations: 0 });
+
+/** Expects that everything is done but the last ticket, whose reviewer did not accept it. */
+async function isOnlyNotDeployed(here: Place, { stdout }: Ended): Promise<void> {
+  expect(stdout).toMatch(/is failed: 9 of 10 tickets done[^]*^t9 failed: not accepted: Deploy it\.$/m);
+  expect(here.has("deployed")).toBe(false);
+  const { outcome, tickets, pending_questions } = await here.status();
+  expect({ outcome, pending_questions }).toEqual({ outcome: "failed", pending_questions: [] });
+  expect(tickets.filter(({ status }) => status !== "done").map(({ ticket_id }) => ticket_id)).toEqual([LAST]);
 }
 
 describe("a night of ten tickets with nobody there", () => {
@@ -88,33 +102,44 @@ describe("a night of ten tickets with nobody there", () => {
       TICKETS.map((id) => [id, "done", 1]),
     );
     for (const script of ["tested", "built"]) expect(modulesIn(here, script)).toEqual(TICKETS);
-    expect(await permissions(here)).toEqual([]);
+    expect(await permissionsIn(here)).toEqual([]);
   });
 
   it("denies a command that is not allowed, tells the reviewer, and ends as failed", async () => {
-    const deploy = `npm run deploy -- ${LAST}`;
-    const { model, reviewed } = crewOf([deploy]);
+    const { model, reviewed } = crewOf([DEPLOY]);
     const here = await projectWith(model);
-    const once = here.write("once.json", { max_retries: 0, max_review_rounds: 0, max_escalations: 0 });
-    const run = await here.bosun(...RUN, "--config", once, "--unanswered", "default", "--reporter", "plain");
+    const run = await here.bosun(...RUN, "--config", once(here), "--unanswered", "default", "--reporter", "plain");
     expect(outputUnless(1, run)).toBe("");
     expect(run.stderr).toContain("Nobody is here to answer: what is asked for is denied.");
     expect(run.stdout).toContain(`${LAST}               not accepted by manager_codex: Deploy it.`);
-    expect(run.stdout).toMatch(/is failed: 9 of 10 tickets done[^]*^t9 failed: not accepted: Deploy it\.$/m);
-    expect(await permissions(here)).toEqual([
-      ["approval_request", `run: ${deploy}`, undefined],
+    expect(await permissionsIn(here)).toEqual([
+      ["approval_request", `run: ${DEPLOY}`, undefined],
       ["approval", "rejected", "Nobody is there to allow it."],
     ]);
-    expect(reviewed).toEqual([expect.stringContaining(`Denied: run: ${deploy} (Nobody is there to allow it.)`)]);
-    expect(here.has("deployed")).toBe(false);
-    const { outcome, tickets, pending_questions } = await here.status();
-    expect({ outcome, pending_questions }).toEqual({ outcome: "failed", pending_questions: [] });
-    expect(tickets.filter(({ status }) => status !== "done").map(({ ticket_id }) => ticket_id)).toEqual([LAST]);
+    expect(reviewed).toEqual([expect.stringContaining(`Denied: run: ${DEPLOY} (Nobody is there to allow it.)`)]);
+    await isOnlyNotDeployed(here, run);
+  });
+
+  it("does so where the worker may not even ask", async () => {
+    const { model, reviewed } = crewOf([DEPLOY]);
+    const here = await projectWith(model);
+    // With both flags, nothing of the project's own configuration counts.
+    const permissions = { ask: "deny", commands: ["npm test *", "npm run build *"] } as const;
+    const roles = here.write("roles.json", pair("codex", "claude", { permissions }));
+    const run = await here.bosun(...RUN, "--config", once(here), "--roles", roles, "--reporter", "plain");
+    expect(outputUnless(1, run)).toBe("");
+    expect(run.stderr).toContain("all other commands that change something are denied");
+    expect(await permissionsIn(here)).toEqual([]);
+    const refused = (await here.records()).filter(({ record }) => record.disposition === "refused");
+    expect(refused.map(({ payload }) => payload["message"])).toEqual([
+      `hand asked for a permission, which its role denies: run: ${DEPLOY}`,
+    ]);
+    expect(reviewed).toEqual([expect.stringContaining(`Denied: run: ${DEPLOY} (The permissions of hand`)]);
+    await isOnlyNotDeployed(here, run);
   });
 
   it("stops and asks for such a command in the morning, when everything else is done", async () => {
-    const deploy = `npm run deploy -- ${LAST}`;
-    const { model, reviewed } = crewOf([deploy]);
+    const { model, reviewed } = crewOf([DEPLOY]);
     const here = await projectWith(model);
     const stopped = await here.bosun(...RUN, "--reporter", "plain");
     expect(outputUnless(4, stopped)).toBe("");

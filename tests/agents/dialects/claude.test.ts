@@ -294,6 +294,11 @@ describe("claude that may ask", () => {
     expect(result.answer).toBeDefined();
   });
 
+  test("tells at its end what it was denied without asking", async () => {
+    const { asked } = await turn(["denied"], { permissions: { ask: "deny" } });
+    expect(asked).toMatchObject([{ action: "run: npm --version" }]);
+  });
+
   test.each([
     [["report"], { payload_type: "report", payload: { status: "blocked" } }],
     [["clarification", "plan"], { payload_type: "clarification", payload: { status: "open" } }],

@@ -181,6 +181,7 @@ export class ClaudeReader implements Reader {
   #end(event: JsonObject): "message" | "answer" | "over" {
     this.#result = event;
     this.#usage.ended(event);
+    if (!this.#converses) this.#tellDenied(listOf(event.permission_denials).map(objectOf));
     // A note that came too late for this answer is read next, and the answer to both follows.
     if (this.#unread.size > 0 && event.is_error !== true && this.#messages.answer === undefined) return "message";
     this.#close();
@@ -190,6 +191,17 @@ export class ClaudeReader implements Reader {
     // The result is only the last block of the message, and sometimes empty.
     const text = this.#last.text.includes(textOf(result)) ? this.#last.text : textOf(result);
     return this.#messages.read(text, structured_output);
+  }
+
+  /** Where it may not ask, it says only at its end what it denied by itself: that is put on record, and told to whoever reviews. */
+  #tellDenied(denied: readonly JsonObject[]): void {
+    const { request } = this.#turn;
+    const port = this.#port;
+    if (port === undefined) return;
+    for (const { tool_name, tool_input } of denied) {
+      const wanted = permissionFor(defined({ tool_name, input: tool_input }), request.payload.workspace);
+      void answered(wanted, "claude", request, port.permit);
+    }
   }
 
   /** A question ends the turn; for a permission, the program waits. */
