@@ -279,10 +279,10 @@ describe("claude that may ask", () => {
     expect(result).toMatchObject({ answer: { payload_type: "report" }, exit: { signal: "SIGTERM" } });
   });
 
-  test("asks for nothing where its stdin is closed", async () => {
-    const cli_command = ["sh", "-c", 'echo {} > "$CLAUDE_RECORD"; cat "$CLAUDE_STREAMS"'];
-    const { asked } = await turn(["granted"], { role: { cli_command }, permissions: { ask: "deny" } });
-    expect(asked).toEqual([]);
+  test("asks for nothing where its stdin is closed, and tells at its end what it was denied", async () => {
+    const role = { cli_command: ["sh", "-c", 'echo {} > "$CLAUDE_RECORD"; cat "$CLAUDE_STREAMS"'] };
+    const asked = async (stream: string) => (await turn([stream], { role, permissions: { ask: "deny" } })).asked;
+    expect([await asked("granted"), await asked("denied")]).toMatchObject([[], [{ action: "run: npm --version" }]]);
   });
 
   test("tells the model what the person said who denied a permission", async () => {
@@ -292,11 +292,6 @@ describe("claude that may ask", () => {
       response: { response: { behavior: "deny", message: expect.stringContaining("use npm ci") } },
     });
     expect(result.answer).toBeDefined();
-  });
-
-  test("tells at its end what it was denied without asking", async () => {
-    const { asked } = await turn(["denied"], { permissions: { ask: "deny" } });
-    expect(asked).toMatchObject([{ action: "run: npm --version" }]);
   });
 
   test.each([
