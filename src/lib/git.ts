@@ -8,22 +8,43 @@ import { absoluteFolders, programFile } from "./program-file.ts";
 /** The git commands that Bosun uses, each with the options that keep it from starting what a repository names. */
 const COMMANDS = {
   add: [],
+  "cat-file": [],
+  "check-ignore": [],
+  "check-ref-format": [],
+  checkout: ["--quiet", "--no-recurse-submodules"],
   "checkout-index": [],
   // A template may bring hooks.
   clone: ["--template=", "--no-recurse-submodules"],
   // A signature comes from a program that the repository may name.
   commit: ["--no-gpg-sign", "--no-verify"],
+  "commit-tree": ["--no-gpg-sign"],
+  config: [],
   diff: ["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"],
+  "diff-tree": ["--no-ext-diff"],
+  fetch: ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"],
+  "for-each-ref": [],
   grep: ["--no-textconv", "--no-recurse-submodules"],
+  "index-pack": ["--strict"],
   init: ["--template="],
   log: ["--no-ext-diff", "--no-textconv", "--no-show-signature"],
   "ls-files": [],
+  "ls-tree": [],
+  "merge-base": [],
+  "merge-tree": ["--write-tree"],
+  "pack-objects": ["--quiet"],
+  "read-tree": ["--no-recurse-submodules"],
   remote: [],
   "rev-list": [],
   "rev-parse": [],
+  rm: ["--quiet"],
   // Git would start another git in each submodule, with the configuration of that.
   status: ["--ignore-submodules=dirty"],
+  "symbolic-ref": ["--quiet"],
+  "update-index": [],
+  "update-ref": [],
   version: [],
+  worktree: [],
+  "write-tree": [],
 } as const;
 
 const SETTINGS = [
@@ -36,6 +57,28 @@ const SETTINGS = [
   "credential.helper=",
   "maintenance.auto=false",
 ].flatMap((setting) => ["-c", setting]);
+
+/** In a repository of Bosun's own, beside its configuration: what is on record survives a power loss, and nothing is removed by itself. */
+const OWN_SETTINGS = [
+  "core.fsync=all",
+  "core.attributesFile=/dev/null",
+  "core.excludesFile=/dev/null",
+  "gc.auto=0",
+  "fetch.unpackLimit=1",
+  "merge.conflictStyle=diff3",
+  "rerere.enabled=false",
+].flatMap((setting) => ["-c", setting]);
+
+/** No configuration but that of the repository. */
+const OWN_VARIABLES = {
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_CONFIG_SYSTEM: "/dev/null",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_PARAMETERS: "",
+  GIT_CONFIG_COUNT: "0",
+  GIT_ATTR_NOSYSTEM: "1",
+  GIT_NO_REPLACE_OBJECTS: "1",
+};
 
 /** Settings with a name of the repository's choice that start programs, and what switches each off. */
 const DRIVERS: readonly (readonly [setting: RegExp, off: string])[] = [
@@ -54,6 +97,15 @@ interface GitOptions {
   readonly timeout?: number;
   /** A repository apart from the directory, whose files are its work tree. */
   readonly repository?: string;
+  /**
+   * Whose the configuration is: by default `anyone's`, whose filters stay off; `trusted`, whose filters run; or `own`, in a repository that only Bosun
+   * writes, where nothing else is read.
+   */
+  readonly configuration?: "anyone's" | "trusted" | "own";
+  /** Git's own variables, such as an identity or an index. */
+  readonly variables?: Readonly<Record<`GIT_${string}`, string>>;
+  /** What is written to its standard input, or the file with it. */
+  readonly input?: string | { readonly file: string };
 }
 
 /** Runs a git command in a directory and returns its standard output without the last newline. */
@@ -65,34 +117,44 @@ export type Git = (
 
 /**
  * Git in this environment. It writes only what the command says, and starts no program that the repository holds or names: no hook,
- * filter, monitor, driver, pager, helper or transport, nor a git that lies in the repository. Only `clone` may use a transport, to another folder.
+ * filter, monitor, driver, pager, helper or transport, nor a git that lies in the repository, unless its configuration is trusted. Only `clone` and `fetch` may use a
+ * transport, to another folder.
  * Rejects with git's message; the `cause` is execa's error, with git's `exitCode`.
  */
 export function gitIn(environment: NodeJS.ProcessEnv): Git {
-  return async (directory, [command, ...args], { repository, ...limits } = {}) => {
+  return async (directory, [command, ...args], more = {}) => {
+    const { repository, configuration = "anyone's", variables, input, ...limits } = more;
     const root = repositoryRoot(directory);
     const inside = (folder: string) => root !== undefined && `${realPath(folder)}/`.startsWith(`${realPath(root)}/`);
     const PATH = absoluteFolders(environment["PATH"], (folder) => !inside(folder));
     const env = {
       ...withoutRepository(environment),
       ...(repository !== undefined && { GIT_DIR: repository, GIT_WORK_TREE: directory }),
+      ...(configuration === "own" && OWN_VARIABLES),
+      ...variables,
       PATH,
       LC_ALL: "C",
       GIT_TERMINAL_PROMPT: "0",
       GIT_OPTIONAL_LOCKS: "0",
       GIT_NO_LAZY_FETCH: "1",
-      GIT_ALLOW_PROTOCOL: command === "clone" ? "file" : "",
+      GIT_ALLOW_PROTOCOL: command === "clone" || command === "fetch" ? "file" : "",
     };
     // `cleanup` listens to SIGXFSZ, and from then on a file size limit ends this process.
     const around = { cleanup: false, cwd: directory, env, extendEnv: false, maxBuffer: MAX_OUTPUT, reject: false };
-    const start = async (words: readonly string[]) => {
+    const start = async (words: readonly string[], given: object = { stdin: "ignore" }) => {
       const file = programFile("git", directory, PATH) ?? "git";
-      const ran = await execa(file, [...SETTINGS, "--no-pager", ...words], { ...around, ...limits, stdin: "ignore" });
+      const ran = await execa(file, [...SETTINGS, "--no-pager", ...words], { ...around, ...limits, ...given });
       if (!ran.failed) return ran.stdout;
       throw new Error(`git ${command}: ${ran.stderr?.trim() || ran.shortMessage}`, { cause: ran });
     };
-    const drivers = driversIn(await start(["config", "--list", "--name-only", "-z"]));
-    return start([...drivers, command, ...COMMANDS[command], ...args]);
+    const settings = {
+      "anyone's": async () => driversIn(await start(["config", "--list", "--name-only", "-z"])),
+      trusted: () => [],
+      own: () => OWN_SETTINGS,
+    };
+    const words = [...(await settings[configuration]()), command, ...COMMANDS[command], ...args];
+    if (input === undefined) return start(words);
+    return start(words, typeof input === "string" ? { input } : { inputFile: input.file });
   };
 }
 
