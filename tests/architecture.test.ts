@@ -11,7 +11,7 @@ const ORDER = [
   ["harness"],
   ["kernel"],
   ["modes"],
-  ["config", "store", "log", "agents"],
+  ["config", "store", "log", "agents", "copies"],
   ["runtime"],
   ["ui"],
   ["commands"],

@@ -8,6 +8,11 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   // What a model writes into the workspace.
   "agents/model/workspace-tools.ts": ["mkdir", "writeFile"],
   "commands/init.ts": ["appendFileSync", "mkdirSync", "writeFileSync"],
+  // In a session's folder, which nobody else may enter: work trees and their `.git`, which have the modes that git and their origin give.
+  "copies/copy.ts": ["copyFileSync", "mkdirSync"],
+  "copies/given.ts": ["copyFile", "mkdir"],
+  "copies/capture.ts": ["copyFileSync"],
+  "copies/repository.ts": ["copyFileSync"],
   "config/allow-always.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
   "config/agent-files.ts": ["mkdirSync", "writeFileSync"],

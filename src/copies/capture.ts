@@ -1,0 +1,189 @@
+import { copyFileSync, lstatSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { isAbsolute, join, normalize } from "node:path";
+import { isDirectory, makeDirectory, textIn } from "../lib/files.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
+import { adopted, submoduleHead } from "./agent-head.ts";
+import { type Copy, copyOf, folderOf, indexOf } from "./copy.ts";
+import { answered, type Change, changesIn, commit, moved, NO_COMMIT, objectOf, own, parts, tried } from "./place.ts";
+import { type Person, type Place, workRef } from "./place.ts";
+import { without } from "./repository.ts";
+
+/** What an agent did with a ticket's copy, as a commit under a ref of its own. */
+export interface Work {
+  readonly commit: string;
+  readonly start: string;
+  readonly files: readonly Pick<Change, "path" | "kind">[];
+  readonly stat: string;
+}
+
+/** Why a path cannot be taken over, in words that follow it. */
+export interface Refused {
+  readonly path: string;
+  readonly why: string;
+}
+
+export type Captured =
+  | { readonly state: "captured"; readonly work: Work }
+  | { readonly state: "refused"; readonly refused: readonly Refused[] };
+
+export interface Attempt {
+  readonly ticket_id: string;
+  readonly attempt: number;
+  /** The role that worked. */
+  readonly author: Person;
+  readonly subject: string;
+  readonly at: string;
+}
+
+export interface CaptureLimits {
+  /** The largest file, in bytes. */
+  readonly maxBytes: number;
+  /** Globs of git, of paths that this ticket may not change. */
+  readonly protectedPaths: readonly string[];
+}
+
+/** In characters. */
+const MAX_STAT = 10_000;
+
+/**
+ * Commits what is in a ticket's copy, by the session's configuration and our own index: neither the agent's index, configuration and hooks, nor what it
+ * committed, where its HEAD is, nor whether there still is a `.git`, hides any of its files. Repeated, it returns the same work. No agent may be alive.
+ */
+export function capture(place: Place, attempt: Attempt, limits: CaptureLimits): Promise<Fallible<Captured>> {
+  const { ticket_id } = attempt;
+  const folder = folderOf(place, ticket_id);
+  return tried<Captured>(`The work on ${ticket_id} cannot be captured`, folder, async () => {
+    const copy = copyOf(place, ticket_id);
+    if (copy === undefined || !isDirectory(copy.tree))
+      return fails("not_found", `${ticket_id} has no copy of the repository in ${folder}.`, {
+        hint: "`bosun resume` makes it anew.",
+      });
+    const ref = workRef(ticket_id, attempt.attempt);
+    const kept = await objectOf(place, ref);
+    if (kept !== undefined) return ok({ state: "captured", work: await workOf(place, copy, kept) });
+    const on = { tree: copy.tree, index: join(folder, "index") };
+    rmSync(`${on.index}.lock`, { force: true });
+    copyFileSync(indexOf(folder), on.index);
+    const before = [...(await wrongFiles(place, copy, on, limits)), ...wrongSubmodules(copy), ...leftMarks(copy)];
+    if (before.length > 0) return ok({ state: "refused", refused: before });
+    const out = without([...copy.given, ...copy.submodules.map(([path]) => path)]);
+    await own(place, ["add", "--all", "--", ".", ...out], on);
+    const tree = await withoutChangesAtOnce(place, copy, on);
+    const changes = await changesBetween(place, baseOf(copy), tree);
+    const after = [...wrongEntries(copy, changes), ...(await protectedAmong(place, baseOf(copy), tree, limits))];
+    if (after.length > 0) return ok({ state: "refused", refused: after });
+    const made = await commit(place, {
+      tree,
+      parents: await parentsOf(place, copy, folder, limits),
+      subject: attempt.subject,
+      trailers: { "Bosun-Ticket": ticket_id, "Bosun-Attempt": attempt.attempt },
+      author: attempt.author,
+      at: attempt.at,
+    });
+    if (!(await moved(place, ref, made, NO_COMMIT)))
+      return fails("verification_failed", `${ref} is there already, with other work.`, { hint: "Run `bosun verify`." });
+    return ok({ state: "captured", work: await workOf(place, copy, made) });
+  });
+}
+
+/** What a ticket changes is told against the tip that it merges, if there is one. */
+const baseOf = ({ start, merging }: Copy) => merging ?? start;
+
+async function workOf(place: Place, copy: Copy, made: string): Promise<Work> {
+  const changes = await changesBetween(place, baseOf(copy), made);
+  const stat = await own(place, ["diff-tree", "--stat=120", baseOf(copy), made]);
+  return {
+    commit: made,
+    start: copy.start,
+    files: changes.map(({ path, kind }) => ({ path, kind })),
+    stat: stat.slice(0, MAX_STAT).toWellFormed(),
+  };
+}
+
+async function changesBetween(place: Place, from: string, to: string): Promise<Change[]> {
+  return changesIn(await own(place, ["diff-tree", "-r", "--raw", "-z", "--no-renames", from, to]));
+}
+
+type Files = { readonly tree: string; readonly index: string };
+
+/** Repositories and large files among what is new or changed: before git reads them. */
+async function wrongFiles(place: Place, copy: Copy, on: Files, { maxBytes }: CaptureLimits): Promise<Refused[]> {
+  const listed = parts(await own(place, ["ls-files", "-z", "--others", "--modified", "--exclude-standard"], on));
+  const apart = [...copy.given, ...copy.submodules.map(([path]) => path)];
+  const isApart = (path: string) => apart.some((other) => path === other || path.startsWith(`${other}/`));
+  return listed.flatMap((path) => {
+    if (isApart(path)) return [];
+    if (path.endsWith("/")) return [{ path, why: "is a repository of its own, whose files cannot be taken over" }];
+    const size = lstatSync(join(copy.tree, path), { throwIfNoEntry: false })?.size ?? 0;
+    return size > maxBytes ? [{ path, why: `has ${size} bytes, more than ${maxBytes}` }] : [];
+  });
+}
+
+/** Submodules that are not as the start has them: git takes over nothing from inside them, and does not say so. */
+function wrongSubmodules({ tree, submodules }: Copy): Refused[] {
+  return submodules.flatMap(([path, commit]) => {
+    const folder = join(tree, path);
+    const stat = lstatSync(folder, { throwIfNoEntry: false });
+    if (stat === undefined || !stat.isDirectory()) return [{ path, why: "is a submodule that was removed" }];
+    const names = readdirSync(folder);
+    if (names.length === 0) return [];
+    if (!names.includes(".git")) return [{ path, why: "is a submodule that is not checked out, but holds files" }];
+    return submoduleHead(tree, path) === commit ? [] : [{ path, why: "is a submodule with another commit" }];
+  });
+}
+
+/** Files in which the marks of the conflict are left. */
+function leftMarks({ tree, conflicted }: Copy): Refused[] {
+  const isMarked = (path: string) => /^<{7} .*^={7}\r?$.*^>{7} /ms.test(textIn(join(tree, path)) ?? "");
+  return conflicted.filter(isMarked).map((path) => ({ path, why: "still holds the marks of the conflict" }));
+}
+
+/** Writes the tree of the index, in which files that were changed at once and by nobody since are as the start has them. */
+async function withoutChangesAtOnce(place: Place, copy: Copy, on: Files): Promise<string> {
+  const tree = await own(place, ["write-tree"], on);
+  if (copy.changedAtOnce.length === 0) return tree;
+  const now = await changesBetween(place, copy.laid, tree);
+  const same = ({ path, object }: Change) => now.some((change) => change.path === path && change.object === object);
+  const paths = copy.changedAtOnce.filter(same).map(({ path }) => path);
+  if (paths.length === 0) return tree;
+  const input = parts(await own(place, ["ls-tree", "-r", "-z", copy.laid])).filter((line) =>
+    paths.includes(line.slice(line.indexOf("\t") + 1)),
+  );
+  await own(place, ["update-index", "-z", "--index-info"], { ...on, input: input.map((line) => `${line}\0`).join("") });
+  return own(place, ["write-tree"], on);
+}
+
+function wrongEntries({ tree }: Copy, changes: readonly Change[]): Refused[] {
+  return changes.flatMap(({ path, mode }) => {
+    if (mode === "160000") return [{ path, why: "is a repository of its own, whose files cannot be taken over" }];
+    if (mode !== "120000") return [];
+    const leads = readlinkSync(join(tree, path));
+    return leadsInside(path, leads) ? [] : [{ path, why: `is a link to ${leads}, outside of the repository` }];
+  });
+}
+
+/** Whether a link stays in its repository and out of `.git`, whatever other such links it passes: it goes up first, then only down. */
+function leadsInside(path: string, leads: string): boolean {
+  const goesUpAgain = /(?:^|\/)(?!\.{1,2}(?:\/|$))[^/]+\/(?:.*\/)?\.\.(?:\/|$)/s.test(leads);
+  const inside = normalize(join(path, "..", leads));
+  return !isAbsolute(leads) && !goesUpAgain && !/^(?:\.\.|\.git)(?:$|\/)/i.test(inside);
+}
+
+async function protectedAmong(place: Place, start: string, tree: string, limits: CaptureLimits): Promise<Refused[]> {
+  if (limits.protectedPaths.length === 0) return [];
+  const globs = limits.protectedPaths.map((glob) => `:(top,glob)${glob}`);
+  const found = await own(place, ["diff-tree", "-r", "--name-only", "-z", "--no-renames", start, tree, "--", ...globs]);
+  return parts(found).map((path) => ({ path, why: "is a protected path" }));
+}
+
+/** The agent's own commits, if they can be taken over, else the start; and the tip that a conflict left it to merge. */
+async function parentsOf(place: Place, copy: Copy, folder: string, { maxBytes }: CaptureLimits): Promise<string[]> {
+  const scratch = join(folder, "scratch");
+  rmSync(scratch, { recursive: true, force: true });
+  makeDirectory(scratch);
+  const first = await adopted(place, { ...copy, scratch, maxBytes });
+  if (copy.merging === undefined) return [first];
+  const isMerged = await answered(own(place, ["merge-base", "--is-ancestor", copy.merging, first]));
+  return isMerged.yes ? [first] : [first, copy.merging];
+}
