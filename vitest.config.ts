@@ -9,6 +9,7 @@ import { defineConfig, type Plugin } from "vitest/config";
 const SURVIVAL = [
   "tests/{crash,simulation,failures,large,examples,demo}/**/*.test.ts",
   "tests/{agents,runtime}/misbehaviour.test.ts",
+  "tests/copies/kills.test.ts",
   "tests/crew/{examples,survey}.test.ts",
   "tests/commands/{hostile-clone,private-files,mcp,mcp-meeting,notify,rebuild,every-mode,council,discussion,attach,dashboard,detach,live}.test.ts",
   "tests/commands/interaction/{asking,interactive}.test.ts",

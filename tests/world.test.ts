@@ -65,6 +65,14 @@ describe("other programs", () => {
     const naming = SOURCES.filter(({ code }) => /["'`]git["'`]/.test(code)).map(({ name }) => name);
     expect(naming).toEqual(["lib/git.ts"]);
   });
+
+  it("include no git that throws away what a person has not committed, and one that writes into a checkout", () => {
+    const inCopies = SOURCES.filter(({ name }) => name.startsWith("copies/"));
+    const having = (pattern: RegExp) => inCopies.flatMap(({ name, code }) => (pattern.test(code) ? [name] : []));
+    expect(having(/"(?:reset|clean|stash|restore|switch|--hard)"/)).toEqual([]);
+    expect(having(/"(?:checkout|rm)"/)).toEqual(["copies/checkout.ts"]);
+    expect(inCopies.length).toBeGreaterThan(8);
+  });
 });
 
 describe("the disk", () => {

@@ -80,7 +80,8 @@ export async function strangersAmong(
 ): Promise<string[]> {
   const differing = async (commit: string) => {
     const on = { variables: { GIT_INDEX_FILE: index } };
-    rmSync(index, { force: true });
+    // A killed git may have left a lock.
+    for (const file of [index, `${index}.lock`]) rmSync(file, { force: true });
     await run(checkout, ["read-tree", commit], on);
     const lines = parts(await run(checkout, ["status", "--porcelain", "-z", "--no-renames", "-uno"], on));
     rmSync(index, { force: true });

@@ -4,7 +4,19 @@ import { isDirectory, makeDirectory, OWN, textIn } from "../lib/files.ts";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { operationIn, pathsInTheWay, removeLocks, strangersAmong, worktreeOf, writePaths } from "./checkout.ts";
-import { answered, BASE, changesIn, commit, NO_COMMIT, objectOf, own, repositoryOf, SESSION, tried } from "./place.ts";
+import {
+  answered,
+  BASE,
+  changesIn,
+  commit,
+  nameOf,
+  NO_COMMIT,
+  objectOf,
+  own,
+  repositoryOf,
+  SESSION,
+  tried,
+} from "./place.ts";
 import type { Person, Place } from "./place.ts";
 import { mergeTrees } from "./queue.ts";
 
@@ -121,6 +133,10 @@ async function planned(place: Place, aim: Aim, { old, from, ...content }: Plan):
 export function land(place: Place, landing: Landing): Promise<Fallible<Landed>> {
   const { root, branch, old } = landing;
   return tried<Landed>(`${branch} cannot be moved`, root, async () => {
+    if (existsSync(journalOf(place)))
+      return fails("busy", `An earlier merge of ${place.session_id} into a branch is not ended.`, {
+        hint: "`bosun resume` ends it.",
+      });
     const worktree = await worktreeOf(place.git, root, branch);
     const now = await answered(place.git(root, ["rev-parse", "--quiet", "--verify", branch]));
     if ((now.yes ? now.text : NO_COMMIT) !== old)
@@ -180,7 +196,7 @@ async function changesOf(place: Place, { from, made }: Landing) {
   return changesIn(await own(place, ["diff-tree", "-r", "--raw", "-z", "--no-renames", from, made]));
 }
 
-const refAt = ({ session_id }: Place) => `refs/bosun/${session_id}`;
+const refAt = ({ session_id }: Place) => `refs/bosun/${nameOf(session_id)}`;
 
 async function fetchMade(place: Place, { root }: Landing): Promise<void> {
   await place.git(root, ["fetch", "--", repositoryOf(place), `+${MADE}:${refAt(place)}`]);

@@ -176,8 +176,9 @@ describe("a merge that was killed", () => {
     return [at, landing];
   }
 
-  test("is ended", async () => {
+  test("is ended, and until then there is no other", async () => {
     const [at, landing] = await killed();
+    expect(failureOf(await land(at.place, landing)).code).toBe("busy");
     expect(value(await recoverLanding(at.place))).toEqual(landing);
     expect([at.run("status", "--porcelain"), at.run("rev-parse", "main")]).toEqual(["", landing.made]);
     expect(existsSync(join(at.root, "b.txt"))).toBe(false);
