@@ -246,6 +246,40 @@ describe("git of Bosun's own", () => {
     expect(existsSync(at.trap)).toBe(false);
   });
 
+  test("runs filters of a trusted configuration, and in a repository of its own none that are set elsewhere", async () => {
+    for (const [configuration, isSprung] of [
+      ["anyone's", false],
+      ["own", false],
+      ["trusted", true],
+    ] as const) {
+      const at = place();
+      const home = join(at.repository, "..");
+      writeFileSync(
+        join(home, ".gitconfig"),
+        `[filter "x"]\n\tclean = "${at.spring}"\n[core]\n\texcludesFile = ${home}/all\n`,
+      );
+      writeFileSync(join(home, "all"), "*\n");
+      filtered(at);
+      at.write("new.txt", "new\n");
+      const answer = await gitIn(at.environment)(at.repository, STATUS, { configuration });
+      expect([configuration, existsSync(at.trap), answer]).toEqual([
+        configuration,
+        isSprung,
+        configuration === "own" ? "?? new.txt" : "",
+      ]);
+    }
+  });
+
+  test("reads what it is given, and takes variables of git", async () => {
+    const at = place();
+    const git = gitIn(at.environment);
+    const file = at.write("given", "HEAD\n");
+    const variables = { GIT_AUTHOR_NAME: "Ada", GIT_AUTHOR_DATE: "@1 +0000", GIT_COMMITTER_DATE: "@1 +0000" } as const;
+    const made = await git(at.repository, ["commit-tree", "HEAD^{tree}"], { input: "a message", variables });
+    expect(at.git("log", "-1", "--format=%an %at %s", made)).toBe("Ada 1 a message\n");
+    expect(await git(at.repository, ["rev-list", "--count", "--stdin"], { input: { file } })).toBe("1");
+  });
+
   test("clones a folder without running what it holds", async () => {
     const at = place();
     for (const [title, [set]] of Object.entries(TRAPS)) if (!/submodule|partial/.test(title)) set(at);
