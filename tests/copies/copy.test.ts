@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { copyOf, dropCopy, makeCopy } from "../../src/copies/copy.ts";
+import { copyOf, dropCopy, makeCopy, nextAttempt } from "../../src/copies/copy.ts";
 import { keepGiven } from "../../src/copies/given.ts";
 import { failureOf, value } from "../results.ts";
 import { agent, begun, captured, contents, copyFor, inSession, lines, rig, tip } from "./rig.ts";
@@ -149,6 +149,18 @@ describe("what a ticket is given beside the commit", () => {
     expect(work.files.map(({ path }) => path)).toEqual([".gitignore", "new"]);
     expect(inSession(at, "log", "--format=%H", "--all", "--", ".env", "node_modules")).toBe("");
     expect(inSession(at, "rev-parse", `${work.commit}^`)).toBe(work.start);
+  });
+
+  test("is whole in the next attempt, though the last was killed before it was", async () => {
+    const at = rig();
+    at.write("node_modules/m.js", "1\n");
+    const { base } = await begun(at);
+    value(await keepGiven(at.place, at.root, GIVEN));
+    const { tree } = await copyFor(at, "T");
+    rmSync(join(tree, "node_modules/m.js"));
+    rmSync(join(at.place.folder, "trees/T/ready.json"));
+    value(await nextAttempt(at.place, "T", base));
+    expect(readFileSync(join(tree, "node_modules/m.js"), "utf8")).toBe("1\n");
   });
 
   test("never leads outside by a link that is in the commit", async () => {

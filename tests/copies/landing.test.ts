@@ -5,7 +5,8 @@ import { land, type Landing, moveSession, planMerge, planUndo, recoverLanding } 
 import { failureOf, value } from "../results.ts";
 import { AT, begun, contents, lines, merged, type Rig, rig, shell } from "./rig.ts";
 
-const WORK = "sed -i 's/^line 3$/three/' a.txt; rm b.txt; echo w > w.txt; mkdir deep; echo d > deep/d.txt";
+const WORK =
+  "sed -i 's/^line 3$/three/' a.txt; rm b.txt; echo w > w.txt; mkdir -p deep/in; echo d > deep/d.txt; echo e > deep/in/e.txt";
 
 const aimOf = (at: Rig, branch = "refs/heads/main") => ({
   root: at.root,
@@ -62,6 +63,7 @@ describe("merging into a person's branch", () => {
       "a.txt",
       "b.txt",
       "deep/d.txt",
+      "deep/in/e.txt",
       "w.txt",
     ]);
     expect(existsSync(join(at.folder, "sprung"))).toBe(false);
@@ -123,8 +125,12 @@ describe("merging into a person's branch", () => {
       (at) => (at.write("w.txt/mine", "mine\n"), at.write(".git/info/exclude", "w.txt\n")),
       ["w.txt"],
     ],
-    "a file in the place of a folder": [(at) => at.write("deep", "mine\n"), ["deep/d.txt"]],
-    "a link in the place of a folder": [(at) => symlinkSync("../outside", join(at.root, "deep")), ["deep/d.txt"]],
+    "a file in the place of a folder": [(at) => at.write("deep", "mine\n"), ["deep/d.txt", "deep/in/e.txt"]],
+    "a file in the place of a folder below an unknown one": [(at) => at.write("deep/in", "mine\n"), ["deep/in/e.txt"]],
+    "a link in the place of a folder": [
+      (at) => symlinkSync("../outside", join(at.root, "deep")),
+      ["deep/d.txt", "deep/in/e.txt"],
+    ],
     "a file that git is told not to look at": [
       (at) => (at.run("update-index", "--assume-unchanged", "a.txt"), at.write("a.txt", "mine\n")),
       ["a.txt"],
