@@ -58,11 +58,15 @@ const SETTINGS = [
   "maintenance.auto=false",
 ].flatMap((setting) => ["-c", setting]);
 
-/** In a repository of Bosun's own, beside its configuration: what is on record survives a power loss, and nothing is removed by itself. */
+/**
+ * In a repository of Bosun's own, beside its configuration: what is on record survives a power loss, nothing is removed by itself, and work trees come
+ * in half the time.
+ */
 const OWN_SETTINGS = [
   "core.fsync=all",
   "core.attributesFile=/dev/null",
   "core.excludesFile=/dev/null",
+  "checkout.workers=4",
   "gc.auto=0",
   "fetch.unpackLimit=1",
   "merge.conflictStyle=diff3",
