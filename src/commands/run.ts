@@ -12,6 +12,9 @@ export function register(command: Command): Action<BeginOptions> {
     .option("--plan <file>", "use your own plan, as YAML or JSON; - reads standard input")
     .addOption(new Option("--plan-only", "stop when there is a plan, for you to review").conflicts("yes"));
   addBeginOptions(command, "requirement");
+  command
+    .option("--base <commit>", "where copies of the repository start from (default: HEAD, if all is committed)")
+    .option("--include-dirty", "copies start from HEAD with the uncommitted changes of files that git knows");
   addPlanOptions(command);
   addSeatOptions(command);
   return (context, [words], options) =>

@@ -30,6 +30,8 @@ export type Captured =
 export interface Attempt {
   readonly ticket_id: string;
   readonly attempt: number;
+  /** Of a repeated turn, the later one. */
+  readonly run: number;
   /** The role that worked. */
   readonly author: Person;
   readonly subject: string;
@@ -59,7 +61,7 @@ export function capture(place: Place, attempt: Attempt, limits: CaptureLimits): 
       return fails("not_found", `${ticket_id} has no copy of the repository in ${folder}.`, {
         hint: "`bosun resume` makes it anew.",
       });
-    const ref = workRef(ticket_id, attempt.attempt);
+    const ref = workRef(ticket_id, attempt);
     const kept = await objectOf(place, ref);
     if (kept !== undefined) return ok({ state: "captured", work: await workOf(place, copy, kept) });
     const on = { tree: copy.tree, index: join(folder, "index") };

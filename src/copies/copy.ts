@@ -4,7 +4,7 @@ import { isDirectory, makeDirectory, OWN, replaceOwn, textIn } from "../lib/file
 import { ok } from "../lib/result.ts";
 import type { Fallible } from "../protocol/failure.ts";
 import { give, givenOf } from "./given.ts";
-import { type Change, changesIn, nameOf, own, type Place, repositoryOf, tried } from "./place.ts";
+import { type Change, changesIn, nameOf, own, parts, type Place, repositoryOf, tried } from "./place.ts";
 import { linksIn } from "./preflight.ts";
 import { ticketFile, without } from "./repository.ts";
 
@@ -32,6 +32,9 @@ export interface Unmerged {
   readonly entries: readonly string[];
   readonly files: readonly string[];
 }
+
+/** The id of the tree in which merges and the base are checked. No ticket has it. */
+export const CHECK_TREE = ".check";
 
 /** The folders of the copies, and of the tree in which merges are checked. */
 export const copiesIn = ({ folder }: Place) => join(folder, "trees");
@@ -78,6 +81,31 @@ export function nextAttempt(
     if (ready === undefined) dropFolder(folder);
     return ok(await lay(place, folder, work, conflict));
   });
+}
+
+/** Puts the files of a ticket's copy back to the work that was captured from it last; ignored files stay. No agent may be alive in it. */
+export function restore(place: Place, ticket_id: string, work: string): Promise<Fallible<Copy>> {
+  const folder = folderOf(place, ticket_id);
+  return tried(`The copy of ${ticket_id} cannot be put back`, folder, async () => {
+    const copy = readyIn(folder);
+    const index = join(folder, "index");
+    if (copy === undefined || !isDirectory(copy.tree) || !existsSync(index)) {
+      dropFolder(folder);
+      return ok(await lay(place, folder, work));
+    }
+    rmSync(`${index}.lock`, { force: true });
+    await own(place, ["read-tree", "--reset", "-u", work], { tree: copy.tree, index });
+    await removeOthers(place, copy, index);
+    return ok(copy);
+  });
+}
+
+/** Removes the files that git neither knows nor ignores, but what was given. */
+export async function removeOthers(place: Place, { tree, given, submodules }: Copy, index: string): Promise<void> {
+  const kept = [...given, ...submodules.map(([path]) => path)];
+  const isKept = (path: string) => kept.some((other) => path === other || path.startsWith(`${other}/`));
+  const left = parts(await own(place, ["ls-files", "-z", "--others", "--exclude-standard"], { tree, index }));
+  for (const path of left) if (!isKept(path)) rmSync(join(tree, path), { recursive: true, force: true });
 }
 
 /** Removes a ticket's copy. Its work must be under a ref, and no agent alive in it. */

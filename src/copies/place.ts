@@ -39,8 +39,11 @@ export function nameOf(ticket_id: string): string {
   return ticket_id.replaceAll(".", "%");
 }
 
-export function workRef(ticket_id: string, attempt: number): string {
-  return `refs/bosun/tickets/${nameOf(ticket_id)}/${attempt}`;
+export function workRef(
+  ticket_id: string,
+  { attempt, run }: { readonly attempt: number; readonly run: number },
+): string {
+  return `refs/bosun/tickets/${nameOf(ticket_id)}/${attempt}.${run}`;
 }
 
 /** Where git works on the session's repository: the folder with the files, the index, what it reads, and its own variables. */

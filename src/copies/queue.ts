@@ -1,9 +1,17 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
-import { type Copy, dropFolder, indexOf, lay, readyIn, type Unmerged } from "./copy.ts";
-import { answered, BASE, commit, moved, objectOf, own, parts, type Place, SESSION, tried } from "./place.ts";
+import {
+  CHECK_TREE,
+  type Copy,
+  dropFolder,
+  folderOf,
+  indexOf,
+  lay,
+  readyIn,
+  removeOthers,
+  type Unmerged,
+} from "./copy.ts";
+import { answered, BASE, commit, moved, objectOf, own, type Place, SESSION, tried } from "./place.ts";
 
 // The integration queue, one step at a time: `merge` makes a commit that no ref names, the caller checks it in `checkOut` and records that it is about to
 // be merged, `advance` moves the session's branch. Each step can be repeated after a crash, and makes the same again.
@@ -26,7 +34,7 @@ export interface ConflictedFile {
 }
 
 export type Merge =
-  | { readonly state: "merged"; readonly commit: string }
+  | { readonly state: "merged"; readonly commit: string; readonly tip: string }
   | { readonly state: "made"; readonly tip: string; readonly commit: string }
   | { readonly state: "conflict"; readonly conflict: Unmerged; readonly hunks: readonly ConflictedFile[] };
 
@@ -61,7 +69,7 @@ export function merge(place: Place, work: Approved): Promise<Fallible<Merge>> {
   return tried<Merge>(`${ticket_id} cannot be merged`, place.folder, async () => {
     const { tip, merged } = await branchOf(place);
     const done = merged.find((other) => other.ticket_id === ticket_id);
-    if (done !== undefined) return ok({ state: "merged", commit: done.commit });
+    if (done !== undefined) return ok({ state: "merged", commit: done.commit, tip });
     // The ticket's side is the first, as in its copy, where the tip is merged into the work.
     const result = await mergeTrees(place, work.commit, tip);
     if ("entries" in result)
@@ -78,6 +86,28 @@ export function advance(place: Place, made: Extract<Merge, { state: "made" }>): 
   return tried<"merged" | "moved">("The session's branch cannot be moved", place.folder, async () =>
     ok((await moved(place, SESSION, made.commit, made.tip)) ? "merged" : "moved"),
   );
+}
+
+/** What others have merged since a work's start that changes these files, oldest first. */
+export function touching(
+  place: Place,
+  work: string,
+  tip: string,
+  files: readonly string[],
+): Promise<Fallible<readonly { readonly ticket_id: string; readonly subject: string }[]>> {
+  return tried("What others have merged cannot be read", place.folder, async () => {
+    const format =
+      "--format=%(trailers:key=Bosun-Ticket,valueonly,separator=)%x09%(trailers:key=Bosun-Summary,valueonly,separator=)";
+    const range = ["--first-parent", "--reverse", format, `${work}..${tip}`] as const;
+    const paths = files.map((path) => `:(top,literal)${path}`);
+    const lines = (await own(place, ["log", ...range, "--", ...paths])).split("\n");
+    return ok(
+      lines.flatMap((line) => {
+        const [ticket_id = "", subject = ""] = line.split("\t");
+        return ticket_id === "" ? [] : [{ ticket_id, subject }];
+      }),
+    );
+  });
 }
 
 /** A tree of two commits, or the conflict between them. */
@@ -115,14 +145,11 @@ async function hunksOf(place: Place, { tree, files }: Omit<Unmerged, "tip">): Pr
  * others: its `.git` is made anew each time.
  */
 export function checkOut(place: Place, commit: string, { anew = false } = {}): Promise<Fallible<Copy>> {
-  const folder = join(place.folder, "check");
+  const folder = folderOf(place, CHECK_TREE);
   return tried("The tree for checks cannot be prepared", folder, async () => {
     if (anew || readyIn(folder) === undefined) dropFolder(folder);
     const copy = await lay(place, folder, commit);
-    const others = ["ls-files", "-z", "--others", "--exclude-standard"] as const;
-    const left = parts(await own(place, [...others], { tree: copy.tree, index: indexOf(folder) }));
-    const isGiven = (path: string) => copy.given.some((other) => path === other || path.startsWith(`${other}/`));
-    for (const path of left) if (!isGiven(path)) rmSync(join(copy.tree, path), { recursive: true, force: true });
+    await removeOthers(place, copy, indexOf(folder));
     return ok(copy);
   });
 }

@@ -28,7 +28,8 @@ export function isLate(ledger: Ledger, fact: Fact): boolean {
     return turn.status === "asked" && fact.payload_type !== "turn_failed";
   }
   if (fact.payload_type === "timer_fired") return !ledger.timers.has(fact.payload.timer_id);
-  if (fact.payload_type === "check_result") return !ledger.checks.has(fact.payload.check_id);
+  if (fact.payload_type === "check_result" || fact.payload_type === "merge_begun")
+    return !ledger.checks.has(fact.payload.check_id);
   if (isLateOfChild(ledger, fact)) return true;
   return ledger.figures.closed !== undefined && fact.payload_type !== "session_reopened";
 }
@@ -37,6 +38,7 @@ export function isLate(ledger: Ledger, fact: Fact): boolean {
 export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
   switch (fact.payload_type) {
     case "time_shifted":
+    case "merge_begun":
       return NOTHING;
     case "turn_failed":
     case "error":

@@ -2,7 +2,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Withholder } from "../lib/withholder.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
-import type { ChangedFiles, Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
+import type { CapturedWork, ChangedFiles, Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
 import type { Refusal } from "../protocol/refusal.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -116,4 +116,6 @@ export interface TurnResult {
   readonly quota?: readonly QuotaWindow[];
   /** The files of the workspace that changed meanwhile, if that is known and there are any. */
   readonly changed_files?: ChangedFiles;
+  /** What it left in its copy of the repository. */
+  readonly work?: CapturedWork;
 }

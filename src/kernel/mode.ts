@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Budget, PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
-import type { Actor, ChangedFiles, Conversation, QuotaWindow } from "../protocol/record.ts";
+import type { Actor, CapturedWork, ChangedFiles, Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Role, RoleType } from "../protocol/roles.ts";
@@ -114,6 +114,8 @@ export interface FactHeader {
   readonly quota?: readonly QuotaWindow[];
   /** The files of the workspace that changed during the turn. No mode decides by it. */
   readonly changed_files?: ChangedFiles;
+  /** What the turn left in its copy of the repository. */
+  readonly work?: CapturedWork;
 }
 
 /** The turn that a fact belongs to. It is known from the channel, and never read from an agent's text. */
@@ -267,6 +269,10 @@ export interface RunChecks {
   readonly criteria: readonly (CriterionReference | Transform)[];
   /** The text that they get on stdin. What one that passes prints on stdout is its whole output. */
   readonly input?: Reference;
+  /** With copies of the repository: the commit on which they run. Without a subject, in a tree of their own. */
+  readonly commit?: string;
+  /** Set if the subject's commit is merged into the session's branch, on whose result they run. */
+  readonly merge?: { readonly attempt: number; readonly at: Instant };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Instant } from "./timestamp.ts";
 
 export type {
   ActingPerson as Actor,
+  CapturedWork,
   ChangedFile,
   ChangedFiles,
   Conversation,

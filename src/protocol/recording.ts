@@ -2,6 +2,7 @@ import { defined, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import type { PayloadType, Usage } from "./payload.ts";
 import {
   type Actor,
+  type CapturedWork,
   type ChangedFiles,
   type Conversation,
   type Disposition,
@@ -41,6 +42,7 @@ export interface Recording {
   readonly conversation?: Conversation | undefined;
   readonly quota?: readonly QuotaWindow[] | undefined;
   readonly changed_files?: ChangedFiles | undefined;
+  readonly work?: CapturedWork | undefined;
   readonly actor?: Actor | undefined;
   readonly heard_by?: readonly string[] | undefined;
   readonly effects?: readonly Effect[] | undefined;
@@ -50,7 +52,7 @@ export interface Recording {
 /** Makes the record of an envelope, before it is added to the chain. */
 export function recordOf(recording: Recording): UnsealedRecord {
   const { session_id, at, source, target, payload_type, payload, kind, disposition } = recording;
-  const { turn, subject, exit, usage, conversation, quota, changed_files, actor, heard_by, effects, deltas } =
+  const { turn, subject, exit, usage, conversation, quota, changed_files, work, actor, heard_by, effects, deltas } =
     recording;
   const record: RecordMeta = {
     kind,
@@ -58,7 +60,7 @@ export function recordOf(recording: Recording): UnsealedRecord {
     disposition,
     ...(turn ? { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run } : {}),
     ...about(subject),
-    ...defined({ exit, usage, conversation, changed_files, actor }),
+    ...defined({ exit, usage, conversation, changed_files, work, actor }),
     ...(heard_by ? { heard_by: [...heard_by] } : {}),
     ...(quota?.length ? { quota: [...quota] } : {}),
     ...(effects?.length ? { effects: effects.map(recordedEffect) } : {}),

@@ -17,6 +17,7 @@ import { catchStorage } from "../store/storage-error.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { TakeChild } from "./children/child.ts";
+import { type Copies, copiesOf, type GitWith, placeOf, type SessionRepository } from "./copies/copies.ts";
 import type { Clock } from "./time/clock.ts";
 import { sessionPaths } from "./paths.ts";
 import { MailboxFolder } from "./mailbox-folder.ts";
@@ -46,6 +47,8 @@ export interface Surroundings {
   readonly notify?: NotificationHook;
   /** Creates and resumes child sessions; absent where there are none. */
   readonly childrenOf?: TakeChildOf;
+  /** Needed for sessions with copies of a repository. */
+  readonly git?: GitWith;
   /** The lease of a child session's parent. Once it is lost, no child is taken. */
   readonly parent?: Lease;
 }
@@ -53,6 +56,7 @@ export interface Surroundings {
 /** The part of a session that its children inherit, and its lease. */
 export interface Parent extends Pick<Assembled<unknown>, "session_id" | "config" | "roles" | "workspace"> {
   readonly lease: Lease;
+  readonly copies?: Copies | undefined;
 }
 
 /** Makes the function that takes the children of a session. */
@@ -92,6 +96,8 @@ export interface Assembled<S>
     SessionSetup<S>,
     "session_id" | "engine" | "head" | "hashes" | "config" | "roles" | "workspace" | "opened_at" | "sent"
   > {
+  /** Absent if agents work in the workspace itself. */
+  readonly repository?: SessionRepository | undefined;
   /** The last record that has its file. */
   readonly published: number;
   /** The time of the last record. */
@@ -101,7 +107,7 @@ export interface Assembled<S>
 /** Assembles a session, after completing its log folder. Fails with `storage`, `storage_full` or `conflict`. */
 export function assemble<S>(around: Surroundings, lease: SessionLease, made: Assembled<S>): Fallible<Session<S>> {
   const { store, launcher, notify } = around;
-  const { published, last_at, ...known } = made;
+  const { published, last_at, repository, ...known } = made;
   const { session_id, config, roles, hashes } = known;
   const paths = sessionPaths(around.home, session_id);
   const log = around.files ? LogFolder.open(paths.log) : undefined;
@@ -120,6 +126,8 @@ export function assemble<S>(around: Surroundings, lease: SessionLease, made: Ass
     return mailed;
   }
   const closed = around.closedIn?.(made);
+  const place = repository && around.git && placeOf(session_id, paths, repository, around.git);
+  const copies = place && copiesOf(place, known.workspace, repository);
   return ok(
     new Session<S>({
       ...known,
@@ -136,7 +144,8 @@ export function assemble<S>(around: Surroundings, lease: SessionLease, made: Ass
       agentFor: (role) => around.agentFor(role, config, closed),
       functions: around.functions,
       notify,
-      takeChild: around.childrenOf?.(around, { ...known, lease }) ?? noChildren,
+      copies,
+      takeChild: around.childrenOf?.(around, { ...known, lease, copies }) ?? noChildren,
     }),
   );
 }

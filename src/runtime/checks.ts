@@ -1,19 +1,11 @@
-import { OutputEnd } from "../agents/cli/output-end.ts";
-import type { OutputListener } from "../agents/cli/process.ts";
-import { gated } from "../agents/gate.ts";
-import { sizeOf } from "../kernel/cut.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
-import { outagePause, UNAVAILABLE } from "../kernel/outages.ts";
 import { resolve } from "../kernel/references.ts";
-import { defined, type JsonObject, textOf } from "../lib/json.ts";
-import type { CriterionObject } from "../protocol/payload.ts";
+import { type JsonObject, textOf } from "../lib/json.ts";
+import { ok } from "../lib/result.ts";
 import type { SessionContext } from "./context.ts";
-import { runProgram } from "./program.ts";
-import { made, TEXT_BYTES, tooLong } from "./text-functions.ts";
-import { workspaceAway } from "./turns/away.ts";
-
-/** A criterion, or what makes one text of another. */
-type Runnable = CriterionObject & { readonly function?: string };
+import { mergeWork } from "./copies/merge-work.ts";
+import { checkOn } from "./copies/prepare.ts";
+import { type Runnable, runCriteria } from "./criteria.ts";
 
 interface RunningChecks {
   readonly subject: string | undefined;
@@ -66,10 +58,10 @@ export class Checks {
       this.#context.broken(error);
       return undefined;
     });
-    const over = carriedOut.then((results) => {
+    const over = carriedOut.then((result) => {
       this.#running.delete(check_id);
-      if (results !== undefined) {
-        const payload = { check_id, results };
+      if (result !== undefined) {
+        const payload = { check_id, ...result };
         this.#context.submit({ source: "scheduler", payload_type: "check_result", payload, subject });
       }
       void this.#context.keep({ drop: "process", id: check_id });
@@ -78,134 +70,22 @@ export class Checks {
     this.#running.set(check_id, { subject, controller, over });
   }
 
-  async #run(checks: LedgerChecks, signal: AbortSignal): Promise<JsonObject[] | undefined> {
-    const results: JsonObject[] = [];
-    const seen = new Set<string>();
-    const kept = outputsOfResult();
-    const { records } = this.#context;
-    const input = checks.input && textOf(resolve(checks.input, records));
-    for (const reference of checks.criteria) {
-      const { function: name, ...criterion } = resolve(reference, records) as unknown as Runnable;
-      const key = JSON.stringify([name, criterion.command, criterion.expect_exit]);
-      if (seen.has(key)) continue;
-      seen.add(key);
-      const run = () =>
-        name === undefined
-          ? this.#check(checks, criterion, input, signal)
-          : this.#call(name, criterion, input ?? "", signal);
-      let checked = await run();
-      // Without a workspace, or a process, a check says nothing about the work.
-      for (let tries = 0; checked === undefined && !signal.aborted; tries += 1) {
-        const text = `The checks of ${checks.subject ?? "the session"} wait: the workspace is away, or no program can be started.`;
-        if (tries === 0) this.#context.bus.emit({ kind: "warning", text });
-        await this.#pause(outagePause(tries), signal);
-        if (!signal.aborted) checked = await run();
-      }
-      if (checked === undefined || signal.aborted) return undefined;
-      const { output, ...result } = checked;
-      results.push({ ...result, output: kept(output) });
-    }
-    return results;
+  /** The payload of the result. Undefined if the session ends first, or cannot go on. */
+  async #run(checks: LedgerChecks, signal: AbortSignal): Promise<JsonObject | undefined> {
+    const context = this.#context;
+    const { check_id, subject } = checks;
+    const criteria = checks.criteria.map((one) => resolve(one, context.records) as unknown as Runnable);
+    if (checks.merge) return mergeWork(context, checks, criteria, signal);
+    const input = checks.input && textOf(resolve(checks.input, context.records));
+    const run = (directory: string) => runCriteria(context, { check_id, subject, directory, input }, criteria, signal);
+    const { copies } = context;
+    const { commit } = checks;
+    const results =
+      copies === undefined || commit === undefined
+        ? ok(await run(context.workspace))
+        : await checkOn(context, copies, { commit, subject }, signal, run);
+    if (results.ok) return results.value && { results: results.value };
+    context.fail(results.error);
+    return undefined;
   }
-
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#context.clock.after(ms, resolve);
-      signal.addEventListener("abort", () => resolve(cancel()));
-    });
-  }
-
-  /** Undefined if the session ends first. */
-  async #call(
-    name: string,
-    { text }: CriterionObject,
-    input: string,
-    signal: AbortSignal,
-  ): Promise<Checked | undefined> {
-    const { clock, functions = {} } = this.#context;
-    const began = clock.monotonic();
-    const ended = await made(functions, name, input, signal);
-    const duration_ms = Math.round(clock.monotonic() - began);
-    return ended && { criterion: { text }, exit_code: null, duration_ms, ...ended };
-  }
-
-  /** Undefined if nothing could be started, or the workspace is away. */
-  async #check(
-    { check_id, subject }: LedgerChecks,
-    criterion: CriterionObject,
-    input: string | undefined,
-    signal: AbortSignal,
-  ): Promise<Checked | undefined> {
-    const { clock, config, workspace } = this.#context;
-    const began = clock.monotonic();
-    const { command = [], expect_exit = 0 } = criterion;
-    const gate = gated(command, expect_exit, input !== undefined);
-    const output = new OutputEnd(OUTPUT_BYTES);
-    const text = new OutputEnd(TEXT_BYTES);
-    const both: OutputListener = {
-      chunk(stream, bytes) {
-        if (stream === "stdout") text.chunk(stream, bytes);
-        output.chunk(stream, bytes);
-      },
-    };
-    const program = {
-      kind: "check",
-      id: check_id,
-      command: gate.command,
-      subject,
-      ...defined({ input }),
-      timeout_ms: (criterion.timeout_s ?? config.timeout_s) * 1000,
-    } as const;
-    const ran = await runProgram(this.#context, program, input === undefined ? output : both, signal);
-    const base = { criterion: criterion as unknown as JsonObject };
-    if (!ran.ok) {
-      if (ran.error.code === UNAVAILABLE) return undefined;
-      const { message, hint = "" } = ran.error;
-      return { ...base, exit_code: null, passed: false, output: `${message} ${hint}`.trim(), duration_ms: 0 };
-    }
-    const { cause, exit } = ran.value;
-    const { code, signal: killed } = exit ? gate.endedAs(exit) : { code: null, signal: null };
-    const isTooLong = input !== undefined && text.isCut;
-    const passed = cause === "exited" && code === expect_exit && !isTooLong;
-    if (!passed && workspaceAway(workspace)) return undefined;
-    return {
-      ...base,
-      exit_code: code,
-      passed,
-      output: isTooLong ? tooLong("It") : passed && input !== undefined ? text.text() : output.text(),
-      duration_ms: Math.round(clock.monotonic() - began),
-      ...(killed ? { signal: killed } : {}),
-      ...(cause === "timeout" ? { timed_out: true } : {}),
-    };
-  }
-}
-
-type Checked = JsonObject & { readonly output: string };
-
-/** Number of bytes kept of the end of a check's output, as evidence. */
-const OUTPUT_BYTES = 8 * 1024;
-
-/** Maximum size of all outputs in one result record, in bytes. It leaves room for the criteria, and 2,000 checks keep all of theirs. */
-const OUTPUTS_BYTES = 16 * 1024 * 1024;
-
-/** Returns a function that cuts each output of a result to the part of its end that still fits. */
-export function outputsOfResult(): (output: string) => string {
-  let left = OUTPUTS_BYTES;
-  return (output) => {
-    const kept = endWithin(output, left);
-    left -= sizeOf(kept);
-    return kept;
-  };
-}
-
-function endWithin(text: string, bytes: number): string {
-  let size = sizeOf(text);
-  if (size <= bytes) return text;
-  const characters = Array.from(text);
-  const first = characters.findIndex((character) => {
-    if (size <= bytes) return true;
-    size -= sizeOf(character) - 2;
-    return false;
-  });
-  return first < 0 ? "" : characters.slice(first).join("");
 }

@@ -14,6 +14,7 @@ import type { Instant } from "../protocol/timestamp.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Bus, StopReason } from "./bus.ts";
 import type { RecordHashes } from "./checked-records.ts";
+import type { Copies } from "./copies/copies.ts";
 import type { FactInput } from "./facts.ts";
 import type { SessionPaths } from "./paths.ts";
 import type { MailboxFolder } from "./mailbox-folder.ts";
@@ -53,6 +54,8 @@ export interface SessionEnvironment {
   readonly closed?: Closed | undefined;
   readonly agentFor: (role: Role) => Agent;
   readonly functions?: TextFunctions | undefined;
+  /** Absent if agents work in the workspace itself. */
+  readonly copies?: Copies | undefined;
 }
 
 /** What every part of a running session shares: its environment, and what a part may do to the session. */

@@ -12,6 +12,7 @@ import type { Role } from "../protocol/roles.ts";
 import { taken } from "../store/failures.ts";
 import type { Store } from "../store/store.ts";
 import type { SessionLease } from "./context.ts";
+import type { SessionRepository } from "./copies/copies.ts";
 import { type FactInput, fromPerson } from "./facts.ts";
 import { RecordHashes } from "./checked-records.ts";
 import { withholderFor, withoutSecrets } from "./secrets.ts";
@@ -32,8 +33,8 @@ export interface NewSessionInput {
   readonly parent?: { readonly session_id: string; readonly subject: string | undefined };
   /** A person's facts that the session begins with, such as the requirement or a plan. */
   readonly facts: readonly Pick<FactInput, "payload_type" | "payload">[];
-  /** Makes the files that the session needs. If it fails, the session does not begin. */
-  readonly prepare?: () => Fallible<void>;
+  /** Makes the files that the session needs, and its repository if it has one. If it fails, the session does not begin. */
+  readonly prepare?: () => Promise<Fallible<SessionRepository | undefined>>;
 }
 
 /** Begins a session. Fails with `busy` if the id is taken, `usage` for invalid facts. A failed start leaves at most a name. */
@@ -70,8 +71,10 @@ export async function createSession<S>(
     // Another process may have begun a session with the same name first, and even ended it.
     const still = checkNeverBegun(store, mode.name, input);
     if (!still.ok) return still;
-    const prepared = input.prepare?.() ?? ok(undefined);
-    return prepared.ok ? begin(around, mode, input, opening, lease) : prepared;
+    const prepared = (await input.prepare?.()) ?? ok(undefined);
+    if (!prepared.ok) return prepared;
+    const repository = prepared.value;
+    return begin(around, mode, input, { ...opening, ...defined({ repository }) }, lease, repository);
   });
 }
 
@@ -81,6 +84,7 @@ function begin<S>(
   input: NewSessionInput,
   opening: JsonObject,
   lease: SessionLease,
+  repository: SessionRepository | undefined,
 ): Fallible<Session<S>> {
   const { session_id, config, roles, workspace } = input;
   const opened_at = around.clock.now();
@@ -94,6 +98,7 @@ function begin<S>(
     roles,
     workspace,
     opened_at,
+    repository,
     sent: new Map(),
   });
   if (!opened.ok) return opened;

@@ -7,6 +7,8 @@ export interface SessionPaths {
   readonly folder: string;
   readonly artifacts: string;
   readonly output: string;
+  /** The session's repository, and the copies of it. */
+  readonly copies: string;
   /** Where the agents of a subject, or of the session itself, put files. */
   work(subject: string | undefined): string;
 }
@@ -19,6 +21,7 @@ export function sessionPaths(home: string, session_id: string): SessionPaths {
     folder,
     artifacts: join(folder, "artifacts"),
     output: join(home, "logs", session_id, "output"),
+    copies: join(folder, "copies"),
     work: (subject) => join(folder, "work", subject ?? "_session"),
   };
 }

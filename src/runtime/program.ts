@@ -1,4 +1,4 @@
-import { checkEnvironment } from "../agents/cli/environment.ts";
+import { checkEnvironment, gitCeiling } from "../agents/cli/environment.ts";
 import { type OutputListener, type RunEnd, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
 import { strictestSandbox } from "../agents/isolation/role-sandbox.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
@@ -18,6 +18,8 @@ export interface Program {
   /** Variables added to the part of the scheduler's environment that it gets. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly subject?: string | undefined;
+  /** Where it runs; the workspace if absent. */
+  readonly directory?: string;
   /** Its stdin after the gate's line. */
   readonly input?: string;
   readonly timeout_ms: number;
@@ -36,20 +38,24 @@ export async function runProgram(
   signal: AbortSignal,
 ): Promise<Fallible<RunEnd>> {
   const { closed, config, launcher, paths, roles, session_id, workspace } = context;
-  const { kind, id, command, variables, subject, input = "", timeout_ms, begun = [] } = program;
+  const { kind, id, command, variables, subject, directory = workspace, input = "", timeout_ms, begun = [] } = program;
   const artifacts_dir = paths.work(subject);
   const made = makeWorkDirectory(artifacts_dir);
   if (!made.ok && isOfStorage(made.error)) context.fail(made.error);
   if (!made.ok) return made;
   // A check runs what workers wrote. A notification program is the person's own.
   const workers = kind === "check" ? roles.filter(({ type }) => type === "worker") : [];
-  const isolation = strictestSandbox(workers, { workspace, artifacts_dir }, closed);
+  const isolation = strictestSandbox(workers, { workspace: directory, artifacts_dir }, closed);
   const launched = await launcher.launch({
     // Where the machine supports it, everything that the program starts dies with it.
     isolation: isolation ?? { level: "processes", required: false },
     command,
-    directory: workspace,
-    environment: { ...checkEnvironment(process.env, { session_id, artifacts_dir, subject }), ...variables },
+    directory,
+    environment: {
+      ...checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
+      ...gitCeiling(directory, paths.home),
+      ...variables,
+    },
   });
   if (!launched.ok) return launched;
   const limits = {

@@ -11,8 +11,9 @@ import type { FactInput } from "./facts.ts";
 
 /** The fact that a mode decides on. */
 export function factFrom(input: FactInput, sequence: number, at: Instant): Fact {
-  const { source, payload_type, payload, subject, turn, usage, conversation, quota, changed_files, actor } = input;
-  const known = defined({ subject, turn, usage, conversation, quota, changed_files, actor });
+  const { source, payload_type, payload, subject, turn, usage, conversation, quota, changed_files, work, actor } =
+    input;
+  const known = defined({ subject, turn, usage, conversation, quota, changed_files, work, actor });
   return { sequence, received_at: at, source, payload_type, payload, ...known } as unknown as Fact;
 }
 

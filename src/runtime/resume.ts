@@ -18,6 +18,7 @@ import { recover } from "./recovery.ts";
 import { withSecrets } from "./secrets.ts";
 import { NOTIFIED, type SentNotification } from "./notifications.ts";
 import type { Session } from "./session.ts";
+import { recoverCopies } from "./copies/recover.ts";
 import { checkedState, madeByOthers } from "./replayed-state.ts";
 import { valuesOf } from "./stored-state.ts";
 import { assemble, type Assembled, type Surroundings, withLease } from "./assemble.ts";
@@ -59,6 +60,8 @@ export async function resumeSession<S>(
     if (!ended.ok) return ended;
     const mended = mendFiles(around, left);
     if (!mended.ok) return mended;
+    const recovered = await recoverCopies(around, left.row, opened);
+    if (!recovered.ok) return recovered;
     const reopened = change.reopen !== undefined;
     const session = assemble(around, { ...lease, reopened }, { ...made, roles: roles.value });
     if (!session.ok) return session;
@@ -101,7 +104,7 @@ async function readLeft<S>(
   const { state, ledger, rewrite } = checked;
   const first = keptRecord(store, session_id, 1);
   const opened = first.payload as unknown as PayloadByType["session_opened"];
-  const { config, roles, workspace } = opened;
+  const { config, roles, workspace, repository } = opened;
   return ok({
     made: {
       session_id,
@@ -112,6 +115,7 @@ async function readLeft<S>(
       config,
       roles,
       workspace,
+      repository,
       opened_at: first.timestamp,
       last_at: keptRecord(store, session_id, row.last_sequence).record.received_at,
       sent: valuesOf<SentNotification>(loaded.value, NOTIFIED),

@@ -112,7 +112,7 @@ export function agent(at: Rig, { tree }: Copy, command: string): string {
 
 export function attemptOf(ticket_id: string, attempt = 1): Attempt {
   const author = { name: "claude (Bosun)", email: "bosun@localhost" };
-  return { ticket_id, attempt, author, subject: `Work on ${ticket_id}`, at: AT };
+  return { ticket_id, attempt, run: 1, author, subject: `Work on ${ticket_id}`, at: AT };
 }
 
 /** The work of a ticket, which must be captured. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { outputsOfResult } from "../../src/runtime/checks.ts";
+import { outputsOfResult } from "../../src/runtime/criteria.ts";
 import { crew, criterion, report, type Script, task } from "./crew.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { newRig } from "./rig.ts";

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { TurnRequest } from "../../kernel/agent.ts";
 import { absoluteFolders } from "../../lib/program-file.ts";
 import type { Role } from "../../protocol/roles.ts";
@@ -31,7 +32,13 @@ export function agentEnvironment(
     BOSUN_ROLE_ID: role.role_id,
     BOSUN_ARTIFACTS_DIR: payload.artifacts_dir,
     BOSUN_SLOT: String(request.slot),
+    ...gitCeiling(payload.workspace, payload.home),
   };
+}
+
+/** In a copy of the repository, git looks for no other one above it. */
+export function gitCeiling(directory: string, home: string | undefined): Record<string, string> {
+  return home !== undefined && directory.startsWith(join(home, "sessions")) ? { GIT_CEILING_DIRECTORIES: home } : {};
 }
 
 /**

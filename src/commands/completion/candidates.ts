@@ -31,7 +31,7 @@ type Source = (context: CommandContext, typed: Typed, place: Option | Argument) 
 /** The values of options and arguments, by their name, where commander does not know the choices. */
 const VALUES: Readonly<Record<string, Source>> = {
   crew: async (context) => crews(context),
-  isolation: async () => words(["none"]),
+  isolation: async () => words(["none", "worktree"]),
   manager: async () => words(DIALECT_PROGRAMS),
   "pass-env": async ({ environment }) => words(Object.keys(environment)),
   prompts: async () => words(builtInPrompts().map(({ name }) => name)),

@@ -28,6 +28,7 @@ import { addRegistryOptions } from "../options/registry.ts";
 import type { Playbook, RunInput, RunInputOptions } from "../options/run-input.ts";
 import { addRunOptions, readRunOptions, type RunFlags, type RunOptions } from "../options/run-options.ts";
 import { driveSession, type Patience } from "./drive.ts";
+import { chooseBase, makeSessionRepository } from "./repository.ts";
 import { runtimeEnvironment } from "./runtime-environment.ts";
 import { type LeftRunning, leaveRunning } from "./scheduler-process.ts";
 import { takeUp } from "./take-up.ts";
@@ -67,9 +68,12 @@ export async function beginOrResume(
     const existing = sessionCalled(home.store, named);
     if (!existing.ok) return existing;
     if (existing.value) return resumeSame(context, home, existing.value, input.value, runOptions.value);
-    const declined = await warnBefore(context, home.store, input.value.session, runOptions.value);
+    const declined = await warnBefore(context, home.store, input.value, runOptions.value);
     if (declined !== undefined) return ok(declined);
-    return begin(context, home, named ?? newSessionId(input.value.mode), input.value, runOptions.value);
+    const chosen = await chooseBase(context, home.home, input.value, runOptions.value);
+    if (!chosen.ok) return chosen;
+    if (typeof chosen.value === "number") return ok(chosen.value);
+    return begin(context, home, named ?? newSessionId(input.value.mode), chosen.value, runOptions.value);
   });
 }
 
@@ -85,8 +89,16 @@ export async function beginDetached(
   if (!wanted.ok) return wanted;
   const input = wanted.value;
   return withHome(openHome(context), async (home) => {
-    await warnBefore(context, home.store, input.session, runOptions.value);
-    const order = { do: "begin", session_id: newSessionId(input.mode), input, runOptions: runOptions.value } as const;
+    await warnBefore(context, home.store, input, runOptions.value);
+    const chosen = await chooseBase(context, home.home, input, runOptions.value);
+    if (!chosen.ok) return chosen;
+    if (typeof chosen.value === "number") throw new Error("nobody was asked, and declined");
+    const order = {
+      do: "begin",
+      session_id: newSessionId(input.mode),
+      input: chosen.value,
+      runOptions: runOptions.value,
+    } as const;
     return leaveRunning(context, home, order);
   });
 }
@@ -113,7 +125,10 @@ export async function begin(
     roles: withPlaybook(input.session.roles, folder, input.playbook),
     session_id,
     started_by: actorHere(),
-    prepare: () => (input.playbook === undefined ? ok(undefined) : keepPlaybook(folder, input.playbook)),
+    prepare: async () => {
+      const kept = input.playbook === undefined ? ok(undefined) : keepPlaybook(folder, input.playbook);
+      return kept.ok ? makeSessionRepository(runtime, session_id, input) : kept;
+    },
   });
   if (!opened.ok) return opened;
   const known = { resumed: false, kill_grace_s: input.session.config.kill_grace_s };

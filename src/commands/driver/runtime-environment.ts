@@ -5,6 +5,7 @@ import { type Closed, programsInside } from "../../agents/isolation/role-sandbox
 import { watchedLauncher } from "../../agents/launcher.ts";
 import { findUserConfiguration } from "../../config/found.ts";
 import { stateFolder } from "../../config/home.ts";
+import { gitIn } from "../../lib/git.ts";
 import { gitDirectories } from "../../lib/git-directories.ts";
 import { ok } from "../../lib/result.ts";
 import { loadMode } from "../../modes/index.ts";
@@ -62,6 +63,7 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
       timeout_ms: NOTIFICATION_MS,
     },
     childrenOf: childSessions(loadMode),
+    git: (own) => gitIn({ ...environment, ...own }),
     closedIn: (session) => closedIn(home, session, environment),
     agentFor: (role, config, closed) => withChanges(agentsOf(launcher, config, environment, closed)(role)),
   };

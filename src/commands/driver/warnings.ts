@@ -2,7 +2,6 @@ import { isEmbedded } from "../../config/role-defaults.ts";
 import { realPath } from "../../lib/files.ts";
 import { gitIn } from "../../lib/git.ts";
 import { permissionsOf, type Role } from "../../protocol/roles.ts";
-import type { NewSessionInput } from "../../runtime/create.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeLine, wrapped } from "../../ui/display.ts";
 import { counted } from "../../ui/words.ts";
@@ -11,6 +10,7 @@ import { confirmHere, type Declined } from "../interaction/confirm.ts";
 import { changeableWords } from "../lookup/changeable-programs.ts";
 import { runningSessions } from "../lookup/resolve.ts";
 import { unaskedWords } from "../lookup/unasked.ts";
+import type { RunInput } from "../options/run-input.ts";
 import type { RunOptions } from "../options/run-options.ts";
 
 /** Maximum number of files that are named. */
@@ -29,7 +29,7 @@ const NOBODY = {
 export async function warnBefore(
   context: CommandContext,
   reader: StoreReader,
-  { workspace, roles }: Pick<NewSessionInput, "workspace" | "roles">,
+  { session: { workspace, roles }, copies }: RunInput,
   { ask, approve_plans, unanswered }: RunOptions,
 ): Promise<Declined | undefined> {
   if (roles.every((role) => permissionsOf(role).write === "none")) return undefined;
@@ -38,6 +38,7 @@ export async function warnBefore(
   const nobody =
     !ask && unasked.some((line) => line.includes("asks you")) ? [NOBODY[unanswered === "stop" ? "stop" : "deny"]] : [];
   for (const line of [...unasked, ...nobody].flatMap((one) => wrapped(safeLine(one), err.width, 0))) err.line(line);
+  if (copies !== undefined) return undefined;
   const isShared = warnOfOthers(context, reader, workspace);
   const isDirty = await warnOfWorkspace(context, workspace, roles);
   if (!(isShared || isDirty) || !ask || approve_plans) return undefined;

@@ -10,7 +10,6 @@ import {
 } from "../../config/role-defaults.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import { isConfined, type Role, startsPrograms } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
 import { changeableWords } from "../lookup/changeable-programs.ts";
@@ -31,7 +30,7 @@ export async function examineSession(
   environment: CommandContext["environment"],
 ): Promise<Examination> {
   const config = settings.values;
-  const refused = [notYet(config), nothingToUse(settings), unpriced(config.budget.usd, roles)];
+  const refused = [nothingToUse(settings), unpriced(config.budget.usd, roles)];
   const examined = await Promise.all(roles.map((role) => examineRole(role, settings, environment)));
   const usable = examined.filter(({ findings }) => !findings.some(isMissing)).map(({ role }) => role);
   return {
@@ -105,14 +104,6 @@ function lackOf(unset: readonly string[], unheld: string | undefined): { what: s
 /** Roles with the same program and the same login say it once. */
 function withoutRepetition(findings: readonly Finding[]): Finding[] {
   return [...new Map(findings.map((finding) => [`${finding.name} ${finding.what}`, finding])).values()];
-}
-
-/** Refuses settings that this version does not support yet. */
-function notYet({ isolation }: ResolvedConfiguration): Failure | undefined {
-  if (isolation === "none") return undefined;
-  return failure("usage", `Isolation "${isolation}" is not supported yet: agents work in the workspace itself.`, {
-    hint: 'Use "none", or leave the setting out. To protect your files, use a clone of the repository as --cwd.',
-  });
 }
 
 /** Refuses a limit of 0, under which no turn can begin. */

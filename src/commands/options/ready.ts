@@ -29,7 +29,10 @@ export function addSettingOptions(command: Command): void {
   command
     .option("--cwd <directory>", "the workspace (default: the current directory)")
     .option("--max-workers <n>", "how many agents may run at once, managers apart")
-    .option("--isolation <how>", "only none: agents work in the workspace itself")
+    .option(
+      "--isolation <how>",
+      "worktree: each ticket works in a copy of the repository; none: in the workspace itself",
+    )
     .option("--budget-turns <n>", "stop after this many turns")
     .option("--budget-tokens <n>", "stop after this many tokens, input and output together")
     .option("--budget-usd <n>", "stop after this much money")

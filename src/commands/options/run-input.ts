@@ -27,6 +27,8 @@ const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say wh
 export interface RunInputOptions extends RegistryOptions, SettingOptions {
   readonly file?: string;
   readonly plan?: string;
+  readonly base?: string;
+  readonly includeDirty?: boolean;
   /** Who begins a session of a mode with outsiders, if not the local user. */
   readonly as?: string;
 }
@@ -42,6 +44,8 @@ export interface Playbook {
 export interface RunInput {
   readonly mode: string;
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
+  /** Set if each ticket works in a copy of the repository: from which commit, and whether uncommitted changes belong to it. */
+  readonly copies?: { readonly base?: string | undefined; readonly include_dirty?: boolean | undefined } | undefined;
   /** Copied into the session's folder. */
   readonly playbook?: Playbook | undefined;
   /** The settings that nobody gave and that depend on the terminal. */
@@ -130,6 +134,12 @@ async function inputOf(
     const what = `${plan.source.file} has questions, which only the playbook manager can ask.`;
     return fails("configuration", what, { hint: "Remove them, or run the plan with --crew embedded." });
   }
+  const { base, includeDirty: include_dirty } = options;
+  const isCopied = config.isolation === "worktree";
+  if (!isCopied && (base ?? include_dirty) !== undefined)
+    return fails("usage", "--base and --include-dirty say what copies of the repository start from.", {
+      hint: "Add --isolation worktree, or leave them out.",
+    });
   const input: JsonObject = {
     ...(given ? { plan_given: true } : {}),
     // By which an existing session recognises the same plan.
@@ -153,6 +163,7 @@ async function inputOf(
       facts: given && planFact ? [wanted, planFact] : [wanted],
       ...(Object.keys(input).length === 0 ? {} : { input }),
     },
+    ...(isCopied ? { copies: { base, include_dirty } } : {}),
     playbook: played ? { file: plan.source.file, text: plan.text } : undefined,
     by_terminal: byTerminal({ origins }),
   });

@@ -286,6 +286,7 @@ const FROM_SCHEDULER: Rights["scheduler"] = {
   timer_fired: "always",
   time_shifted: "always",
   check_result: "always",
+  merge_begun: "always",
   session_stopped: "always",
   session_recovered: "always",
   session_reopened: "always",

@@ -41,6 +41,7 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
       : { proposal: "risk", risk_patterns: config.proposal.patterns }),
     checks: executables(checks, fact.sequence, "/config/checks/ticket"),
     ...defined({
+      merge_checks: fact.payload.repository && executables(config.checks?.merge, fact.sequence, "/config/checks/merge"),
       panel: panelOf(config),
       planners,
       discussion: discussionOf(config),

@@ -1,6 +1,6 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
-import type { Json } from "../../lib/json.ts";
+import { defined, type Json } from "../../lib/json.ts";
 import { failure } from "../../protocol/failure.ts";
 import { attemptsLeft, isRepeated } from "./attempts.ts";
 import { isSpent } from "./budget.ts";
@@ -10,6 +10,7 @@ import { begin, offer } from "./offering.ts";
 import { askPanel } from "./panel-review.ts";
 import type { Ticket } from "./state.ts";
 import { escalate, refuseAnswer, stopExhausted } from "./trouble.ts";
+import { MERGE } from "./waiting.ts";
 
 /** Whether the manager may review the delivered work of a blocked ticket instead of instructing it. */
 export function isReviewable(ticket: Ticket): boolean {
@@ -30,7 +31,7 @@ export function restartReview(draft: Draft, id: string): void {
 
 /** Checks delivered work, then asks for a review. */
 export function startReview(draft: Draft, id: string): void {
-  const criteria = draft.ticket(id)?.criteria ?? [];
+  const { criteria = [], work } = draft.ticket(id) ?? {};
   if (criteria.length === 0) {
     draft.tickets.patch(id, { failed_as: undefined });
     askForReview(draft, id);
@@ -43,6 +44,7 @@ export function startReview(draft: Draft, id: string): void {
     check_id,
     subject: id,
     criteria: criteria.map(([sequence, pointer]) => from(sequence, pointer)),
+    ...defined({ commit: work }),
   });
 }
 
@@ -52,6 +54,7 @@ export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void 
   const failed = fact.payload.results.filter((result) => !result.passed);
   const passed = failed.length === 0;
   draft.remember(ticket.id);
+  if (ticket.waits_for.startsWith(MERGE)) return onMerge(draft, fact, ticket);
   const rounds = ticket.check_rounds ?? 0;
   draft.tickets.patch(ticket.id, {
     waits_for: undefined,
@@ -184,7 +187,40 @@ export function refuseReview(draft: Draft, ticket: Ticket): void {
   );
 }
 
+/** Merges approved work first, if it is in a copy of the repository. */
 function approve(draft: Draft, id: string): void {
+  const { work, attempt } = draft.ticket(id) ?? {};
+  const { merge_checks } = draft.session.settings;
+  if (merge_checks === undefined || work === undefined || attempt === undefined) return done(draft, id);
+  const check_id = `${MERGE}${draft.fact.sequence}`;
+  draft.tickets.patch(id, { waits_for: check_id });
+  draft.out.command({
+    do: "run_checks",
+    check_id,
+    subject: id,
+    criteria: merge_checks.map(([sequence, pointer]) => from(sequence, pointer)),
+    commit: work,
+    merge: { attempt, at: draft.fact.received_at },
+  });
+}
+
+/** Work that is merged is done. Work in conflict with what others have done, or that fails together with it, is sent back. */
+function onMerge(draft: Draft, { payload }: FactOf<"check_result">, ticket: Ticket): void {
+  draft.tickets.patch(ticket.id, { waits_for: undefined, check: draft.fact.sequence });
+  if (payload.merge?.state === "merged") return done(draft, ticket.id);
+  const reason = payload.merge?.state === "conflict" ? "merge_conflict" : "merge_failed";
+  if (isSpent(ticket, draft.fact.received_at)) return stopExhausted(draft, ticket.id);
+  if (isLastAttempt(draft, ticket)) {
+    draft.move(ticket.id, "work_stopped", reason);
+    escalate(draft, ticket.id, reason);
+    return;
+  }
+  draft.tickets.patch(ticket.id, { check_rounds: undefined });
+  draft.move(ticket.id, "changes_requested", reason);
+  offer(draft, ticket.id, "instruction");
+}
+
+function done(draft: Draft, id: string): void {
   draft.move(id, "approved");
   for (const dependent of draft.inOrder(draft.before.dependents.get(id) ?? [])) {
     if (draft.before.unmet.get(dependent.id) === 1) begin(draft, dependent.id);

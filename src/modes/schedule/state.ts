@@ -105,6 +105,8 @@ export interface Ticket extends Holder {
   readonly failed_as?: string;
   readonly check?: number;
   readonly checks_passed?: boolean;
+  /** The commit of the work as its worker last delivered it, in a session with copies of the repository. */
+  readonly work?: string;
   /** The records of its artifacts, by label. A label that is used again refers to the newer artifact. */
   readonly artifacts?: Readonly<Record<string, number>>;
   readonly history?: readonly number[];
@@ -179,6 +181,8 @@ export interface Settings {
   readonly discussion?: Discussion;
   /** The configuration's own executable criteria. */
   readonly checks: readonly Place[];
+  /** Set in a session with copies of the repository: the criteria of every merge. */
+  readonly merge_checks?: readonly Place[];
   /** The budget of a ticket whose task has none. */
   readonly ticket_budget?: { readonly turns?: number; readonly wall_s?: number };
 }

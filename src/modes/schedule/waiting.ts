@@ -5,6 +5,9 @@ import type { ScheduleState, Ticket } from "./state.ts";
 /** The prefix of the timers that end a discussion. */
 export const DISCUSSION_TIMER = "discussion:";
 
+/** The prefix of the ids of checks that merge a ticket's work. */
+export const MERGE = "km";
+
 /** `waits_for` of a blocked ticket while the revision that would restart it waits for approval. */
 export const REVISION = "revision";
 

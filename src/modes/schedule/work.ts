@@ -115,7 +115,8 @@ export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, a
     refuseAnswer(draft, ticket.id, failure("validation_failed", message, { details: { pointer: "/status" } }));
     return;
   }
-  draft.tickets.patch(ticket.id, { report: fact.sequence, discussed: undefined, failure: undefined });
+  const captured = fact.work === undefined ? {} : { work: fact.work.commit };
+  draft.tickets.patch(ticket.id, { report: fact.sequence, discussed: undefined, failure: undefined, ...captured });
   if (status === "blocked" && questions?.length && isOutOfQuestions(draft, ticket)) {
     draft.move(ticket.id, "work_stopped", "needs_input");
     escalate(draft, ticket.id, "needs_input");

@@ -227,6 +227,18 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "results": {
     "list": "common.check"
    },
+   "merge": {
+    "fields": {
+     "state": "",
+     "tip": "",
+     "commit": "",
+     "files": ""
+    },
+    "required": [
+     "state",
+     "tip"
+    ]
+   },
    "metadata": ""
   },
   "required": [
@@ -605,6 +617,21 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "agents"
   ]
  },
+ "merge_begun": {
+  "fields": {
+   "check_id": "",
+   "ticket_id": "",
+   "commit": "",
+   "tip": "",
+   "metadata": ""
+  },
+  "required": [
+   "check_id",
+   "ticket_id",
+   "commit",
+   "tip"
+  ]
+ },
  "message": {
   "fields": {
    "sender": "",
@@ -966,6 +993,14 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "mode"
   ]
  },
+ "scheduler_config.worktree": {
+  "fields": {
+   "setup": "",
+   "copy": "",
+   "teardown": ""
+  },
+  "required": []
+ },
  "scheduler_config.budget": {
   "fields": {
    "turns": "",
@@ -1030,6 +1065,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "proposal": "scheduler_config.proposal",
    "discussion": "scheduler_config.discussion",
    "isolation": "",
+   "worktree": "scheduler_config.worktree",
+   "protected_paths": "",
    "allowed_commands": "",
    "workspace": "",
    "budget": "scheduler_config.budget",
@@ -1167,6 +1204,29 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
     ]
    },
    "workspace": "",
+   "repository": {
+    "fields": {
+     "root": "",
+     "base": "",
+     "branch": "",
+     "committer": {
+      "fields": {
+       "name": "",
+       "email": ""
+      },
+      "required": [
+       "name",
+       "email"
+      ]
+     },
+     "trusted": ""
+    },
+    "required": [
+     "root",
+     "base",
+     "trusted"
+    ]
+   },
    "started_by": "common.actor",
    "parent": {
     "fields": {

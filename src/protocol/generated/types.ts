@@ -94,9 +94,14 @@ export type Review = ("manager" | "user" | "checks") | ReviewPanel;
  */
 export type ProposalPolicy = ("risk" | "always" | "never") | RiskWords;
 /**
- * Whether each ticket works in its own git worktree. `worktree` is not available yet.
+ * Whether each ticket works in a copy of the repository of its own, from which its work is merged. If left out: `worktree` in a git repository, for crews that are not embedded.
  */
 export type Isolation = "none" | "worktree";
+export type CommandLines = readonly string[];
+/**
+ * Globs of git: work that changes such a path is sent back. Replaces the default ones.
+ */
+export type ProtectedPaths = readonly string[];
 /**
  * Commands that workers which may write run without asking, each also with more arguments: npm test is also npm test -- one.
  *
@@ -617,6 +622,8 @@ export type SchedulerConfiguration = {
   readonly proposal?: ProposalPolicy;
   readonly discussion?: Discussion;
   readonly isolation?: Isolation;
+  readonly worktree?: CopiesOfTheRepository;
+  readonly protected_paths?: ProtectedPaths;
   readonly allowed_commands?: AllowedCommands;
   /**
    * The directory in which the work is done. If left out, the current one.
@@ -691,6 +698,17 @@ export type Discussion = {
    * Seconds after which it is cancelled.
    */
   readonly timeout_s?: number;
+};
+/**
+ * How each ticket's copy is prepared and left.
+ */
+export type CopiesOfTheRepository = {
+  readonly setup?: CommandLines;
+  /**
+   * Folders that git ignores, such as node_modules: each copy gets hard links to copies of their files.
+   */
+  readonly copy?: readonly string[];
+  readonly teardown?: CommandLines;
 };
 /**
  * The most a session may use, and each of its tickets.
@@ -854,7 +872,26 @@ export type CheckResult = {
    */
   readonly ticket_id?: string;
   readonly results: readonly Check[];
+  readonly merge?: Merge;
   readonly metadata?: Metadata;
+};
+/**
+ * Of checks that merge a ticket's work: what came of it. The first result says how it merges with what others have done.
+ */
+export type Merge = {
+  readonly state: "merged" | "conflict" | "failed";
+  /**
+   * A git commit.
+   */
+  readonly tip: string;
+  /**
+   * A git commit.
+   */
+  readonly commit?: string;
+  /**
+   * The files in conflict.
+   */
+  readonly files?: readonly string[];
 };
 /**
  * Questions that the manager needs answered before it goes on.
@@ -1247,6 +1284,25 @@ export type MeetingAgent = {
   readonly entries: number;
 };
 /**
+ * A ticket's work passed the checks on the merged tree, and the session's branch is about to move to it.
+ */
+export type MergeBegun = {
+  readonly check_id: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id: string;
+  /**
+   * A git commit.
+   */
+  readonly commit: string;
+  /**
+   * A git commit.
+   */
+  readonly tip: string;
+  readonly metadata?: Metadata;
+};
+/**
  * What one party of a session says to another.
  */
 export type Message = {
@@ -1632,6 +1688,7 @@ export type SessionOpened = {
   readonly roles: readonly Role[];
   readonly schemas: SchemaDigest;
   readonly workspace: string;
+  readonly repository?: SessionRepository;
   readonly started_by?: ActingPerson;
   readonly parent?: ParentSession;
   readonly metadata?: Metadata;
@@ -1712,6 +1769,8 @@ export type ResolvedConfiguration = {
   readonly proposal: ProposalPolicy;
   readonly discussion?: Discussion;
   readonly isolation: Isolation;
+  readonly worktree?: CopiesOfTheRepository;
+  readonly protected_paths?: ProtectedPaths;
   readonly allowed_commands?: AllowedCommands;
   /**
    * The directory in which the work is done. If left out, the current one.
@@ -1731,6 +1790,29 @@ export type Prompts = {
 };
 export type SchemaDigest = {
   readonly digest: string;
+};
+/**
+ * With `isolation: worktree`: the person's repository, from which the session has its own.
+ */
+export type SessionRepository = {
+  readonly root: string;
+  /**
+   * A git commit.
+   */
+  readonly base: string;
+  /**
+   * The full name of the branch that was checked out; absent for a detached HEAD.
+   */
+  readonly branch?: string;
+  readonly committer?: Committer;
+  /**
+   * Whether filters and drivers of its configuration run.
+   */
+  readonly trusted: boolean;
+};
+export type Committer = {
+  readonly name: string;
+  readonly email: string;
 };
 /**
  * Who sent something to a session, and how.
@@ -2248,6 +2330,7 @@ export type StoredRecord = {
     | "instruction"
     | "instruction_proposal"
     | "meeting_state"
+    | "merge_begun"
     | "message"
     | "opinion"
     | "participant"
@@ -2312,6 +2395,7 @@ export type RecordMeta = {
   readonly conversation?: Conversation;
   readonly quota?: readonly QuotaWindow[];
   readonly changed_files?: ChangedFiles;
+  readonly work?: CapturedWork;
   readonly actor?: ActingPerson;
   /**
    * The running turns that a person's note is written into once it is on record. Absent if it comes with the next turn.
@@ -2374,6 +2458,19 @@ export type ChangedFile = {
    * Items: A role id, `user`, or `scheduler`.
    */
   readonly also?: readonly string[];
+};
+/**
+ * What a turn left in its copy of the repository, as a commit in the session's repository.
+ */
+export type CapturedWork = {
+  /**
+   * A git commit.
+   */
+  readonly commit: string;
+  /**
+   * A git commit.
+   */
+  readonly start: string;
 };
 /**
  * A transition of a ticket.
@@ -2514,6 +2611,7 @@ export type PayloadByType = {
   readonly instruction: Instruction;
   readonly instruction_proposal: InstructionProposal;
   readonly meeting_state: MeetingState;
+  readonly merge_begun: MergeBegun;
   readonly message: Message;
   readonly opinion: Opinion;
   readonly participant: Participant;
@@ -2574,6 +2672,7 @@ export const PAYLOAD_TYPES = [
   "instruction",
   "instruction_proposal",
   "meeting_state",
+  "merge_begun",
   "message",
   "opinion",
   "participant",

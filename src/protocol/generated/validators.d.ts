@@ -35,6 +35,7 @@ export declare const final_report: Validator;
 export declare const instruction: Validator;
 export declare const instruction_proposal: Validator;
 export declare const meeting_state: Validator;
+export declare const merge_begun: Validator;
 export declare const message: Validator;
 export declare const opinion: Validator;
 export declare const participant: Validator;

@@ -11,6 +11,7 @@ import type { PayloadByType } from "../../protocol/payload.ts";
 import type { Admission } from "./dispatcher.ts";
 import { leftOf } from "./limits.ts";
 import type { SessionContext } from "../context.ts";
+import { workspaceFor } from "../copies/copies.ts";
 
 /** The note in the request of a repeated turn. Recorded: older logs hold these words. */
 export const INTERRUPTED =
@@ -40,11 +41,8 @@ function turnsAfter(ofSession = Infinity, ofRole = Infinity, ofSubject = Infinit
 }
 
 /** The recorded request: the mode's draft with the role, limits and directories of the turn. */
-export function requestPayload(
-  { paths, workspace, config, ledger, records }: SessionContext,
-  draft: TurnDraft,
-  { turn, role }: Admission,
-): JsonObject {
+export function requestPayload(context: SessionContext, draft: TurnDraft, { turn, role }: Admission): JsonObject {
+  const { paths, config, ledger, records } = context;
   const { turns, tokens, usd } = leftOf(ledger, config);
   const remaining_turns = turnsAfter(turns, turnsLeft(ledger, role.role_id), draft.remaining_turns);
   const conversation = conversationFor(ledger, turn, role, draft.alone === true);
@@ -62,7 +60,7 @@ export function requestPayload(
     },
     ...(draft.discuss === undefined ? {} : { discuss: draft.discuss }),
     ...(conversation === undefined ? {} : { conversation: { ...conversation } }),
-    workspace,
+    workspace: workspaceFor(context, role, draft, turn.subject),
     artifacts_dir: paths.work(turn.subject),
     home: paths.home,
   };

@@ -4,6 +4,7 @@ import { err } from "../../lib/result.ts";
 import { type Failure, failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import type { Parent, Surroundings } from "../assemble.ts";
 import type { ChildOrder } from "./child.ts";
+import { childWorkspace } from "../copies/copies.ts";
 import { createSession } from "../create.ts";
 import { resumeSession } from "../resume.ts";
 import type { Session } from "../session.ts";
@@ -35,7 +36,7 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
         input,
         config: { ...config, budget },
         roles: parent.roles,
-        workspace: parent.workspace,
+        workspace: childWorkspace(parent, subject),
         started_by: { user: "scheduler", host: os.hostname(), via: "parent" },
         parent: { session_id: parent.session_id, subject },
         facts: [],

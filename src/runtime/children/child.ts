@@ -12,6 +12,7 @@ import { keptRecord, lastReport } from "../../store/kept-record.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { SessionEnd, StopReason } from "../bus.ts";
 import type { SessionContext } from "../context.ts";
+import { prepareCopy } from "../copies/prepare.ts";
 import type { FactInput } from "../facts.ts";
 
 /** What the parent orders; the child inherits everything else. */
@@ -88,6 +89,11 @@ export class Child {
   }
 
   async #live(): Promise<"waiting" | "ended"> {
+    const prepared = await prepareCopy(this.#parent, this.#known?.subject, new AbortController().signal);
+    if (!prepared.ok) {
+      this.#parent.fail(prepared.error);
+      return "ended";
+    }
     for (;;) {
       const taken = await this.#takeChild(this.#session_id, this.#order());
       if (!taken.ok) {

@@ -11,13 +11,20 @@ const MAX_USD = 1_000_000_000;
  * What a program reported besides its answer, as far as a record can hold it. A program may report anything: parts that do not fit are left
  * out, and so are unknown.
  */
-export function toldIn(result: TurnResult): Pick<TurnResult, "usage" | "conversation" | "quota" | "changed_files"> {
+export function toldIn(
+  result: TurnResult,
+): Pick<TurnResult, "usage" | "conversation" | "quota" | "changed_files" | "work"> {
   const usage = result.usage && usageIn(result.usage);
   const quota = result.quota?.filter(
     ({ name, used_percent }) => fits(name, LONGEST_NAME) && used_percent >= 0 && used_percent <= 100,
   );
   return {
-    ...defined({ usage, conversation: conversationIn(result.conversation), changed_files: result.changed_files }),
+    ...defined({
+      usage,
+      conversation: conversationIn(result.conversation),
+      changed_files: result.changed_files,
+      work: result.work,
+    }),
     ...(quota === undefined || quota.length === 0 ? {} : { quota }),
   };
 }

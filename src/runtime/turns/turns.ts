@@ -14,6 +14,9 @@ import { roleIn } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionContext } from "../context.ts";
+import { copyOf } from "../copies/copies.ts";
+import { delivered } from "../copies/deliver.ts";
+import { prepareCopy } from "../copies/prepare.ts";
 import type { FactInput } from "../facts.ts";
 import { withCause } from "./away.ts";
 import { ENDED, MAX_LINE, Permissions } from "./permissions.ts";
@@ -141,8 +144,16 @@ export class Turns {
       this.#context.submit(factOf({ failure: tooLong, refused: [] }, request, this.#context.mode));
       return this.#ended(request, false);
     }
+    const prepared = await prepareCopy(this.#context, copyOf(this.#context, request), signal);
+    if (!prepared.ok && isOfStorage(prepared.error)) return this.#context.fail(prepared.error);
+    if (!prepared.ok) {
+      this.#emitStarted(request);
+      if (!signal.aborted)
+        this.#context.submit(factOf({ failure: prepared.error, refused: [] }, request, this.#context.mode));
+      return this.#ended(request, false);
+    }
     const run = this.#events.begin(request, signal);
-    const result = await agentFor(role).turn(request, {
+    const ended = await agentFor(role).turn(request, {
       signal,
       started: (identity) => {
         if (!isStarted) this.#emitStarted(request, identity?.pid);
@@ -171,6 +182,7 @@ export class Turns {
     });
     this.#permissions.over(stamp);
     await handled;
+    const result = signal.aborted ? ended : await delivered(this.#context, request, ended);
     if (result.failure && isOfStorage(result.failure)) return this.#context.fail(result.failure);
     crashPoint("answer_held");
     // A withdrawn turn submits nothing unless its answer was already there. An answer counts only together with the files before it: without them

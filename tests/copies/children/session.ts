@@ -90,6 +90,7 @@ const limits = { maxBytes: 1e6, protectedPaths: [] };
 const attemptOf = (ticket_id: string, attempt: number) => ({
   ticket_id,
   attempt,
+  run: 1,
   author: place.committer,
   subject: ticket_id,
   at: AT,

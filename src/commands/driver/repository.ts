@@ -1,0 +1,88 @@
+import { keepGiven } from "../../copies/given.ts";
+import { examined, type UserRepository } from "../../copies/preflight.ts";
+import { makeRepository } from "../../copies/repository.ts";
+import { defined } from "../../lib/json.ts";
+import { gitIn } from "../../lib/git.ts";
+import { ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
+import { placeOf, type SessionRepository } from "../../runtime/copies/copies.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import { safeLine } from "../../ui/display.ts";
+import { counted } from "../../ui/words.ts";
+import type { CommandContext } from "../context/command.ts";
+import { confirmHere, type Declined } from "../interaction/confirm.ts";
+import type { RunInput } from "../options/run-input.ts";
+import type { RunOptions } from "../options/run-options.ts";
+import type { RuntimeEnvironment } from "./runtime-environment.ts";
+
+/** The most paths that are named. */
+const NAMED = 5;
+
+/** The largest file of `.worktreeinclude` that tickets are given, in bytes. */
+const MAX_GIVEN_BYTES = 10 * 1024 * 1024;
+
+/**
+ * Looks at the person's repository before a session whose tickets get copies of it, and fixes the commit from which it starts. Uncommitted changes are
+ * asked about; `person_needed` if nobody is there. Returns the exit code if the person declines.
+ */
+export async function chooseBase(
+  context: CommandContext,
+  home: string,
+  input: RunInput,
+  { ask, approve_plans }: RunOptions,
+): Promise<Fallible<RunInput | Declined>> {
+  const { copies } = input;
+  if (copies === undefined) return ok(input);
+  const { base: named, include_dirty } = copies;
+  const found = await examined(gitIn({ ...context.environment }), input.session.workspace, home, named);
+  if (!found.ok) return found;
+  const user = found.value;
+  const chosen = { ...input, copies: { ...copies, base: user.base } };
+  const { err } = context.terminal;
+  for (const line of remarks(user)) err.line(err.style("yellow", safeLine(line)));
+  if (user.dirty.length === 0 || named !== undefined || include_dirty === true) return ok(chosen);
+  const what = `Git has uncommitted changes in ${counted(user.dirty.length, "file")}: ${listed(user.dirty)}.`;
+  if (!ask || approve_plans)
+    return fails("person_needed", `${what} Tickets work in copies, which start from a commit.`, {
+      hint: "--base HEAD leaves them out, --include-dirty takes them in.",
+    });
+  err.line(err.style("yellow", safeLine(what)));
+  const declined = await confirmHere(context, "Start from the last commit, without them?", "yes");
+  if (declined !== undefined) err.line("Nothing was begun. To take them in: --include-dirty.");
+  return ok(declined ?? chosen);
+}
+
+/** What a person should know of their repository before agents work on copies of it. */
+function remarks({ untracked, submodules, hooks, missingFilters, isShallow }: UserRepository): string[] {
+  return [
+    ...(untracked.length > 0 ? [`Not in the copies, because git does not know them: ${listed(untracked)}.`] : []),
+    ...(submodules.length > 0 ? [`Submodules are empty in the copies: ${listed(submodules)}.`] : []),
+    ...(missingFilters.length > 0 ? [`Filters that are not set up here: ${listed(missingFilters)}.`] : []),
+    ...(hooks.length > 0 ? [`Hooks do not run in the copies: ${listed(hooks)}. checks.merge can do their work.`] : []),
+    ...(isShallow ? ["The repository is shallow, and so are the copies."] : []),
+  ];
+}
+
+function listed(paths: readonly string[]): string {
+  return `${paths.slice(0, NAMED).join(", ")}${paths.length > NAMED ? ` and ${paths.length - NAMED} more` : ""}`;
+}
+
+/** Makes the repository of a new session, if it has one. Nothing is written in the person's. */
+export async function makeSessionRepository(
+  { home, git, clock }: RuntimeEnvironment,
+  session_id: string,
+  { copies, session: { workspace, config } }: RunInput,
+): Promise<Fallible<SessionRepository | undefined>> {
+  if (copies === undefined || git === undefined) return ok(undefined);
+  const found = await examined(git({}), workspace, home, copies.base);
+  if (!found.ok) return found;
+  const user = found.value;
+  const { root, branch, committer } = user;
+  const known = { root, base: user.base, trusted: false, ...defined({ branch, committer }) };
+  const place = placeOf(session_id, sessionPaths(home, session_id), known, git);
+  const includeDirty = copies.include_dirty === true ? clock.now() : undefined;
+  const made = await makeRepository(place, user, { isTrusted: known.trusted, ...defined({ includeDirty }) });
+  if (!made.ok) return made;
+  const given = await keepGiven(place, root, { folders: config.worktree?.copy ?? [], maxBytes: MAX_GIVEN_BYTES });
+  return given.ok ? ok({ ...known, base: made.value.base }) : given;
+}

@@ -1,0 +1,32 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { ok } from "../lib/result.ts";
+import type { Fallible } from "../protocol/failure.ts";
+import { changesIn, own, parts, type Place, tried } from "./place.ts";
+
+/** Files of tests, by the usual names of many languages. */
+const TESTS =
+  /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\/|(?:^|[./_-])(?:test|spec)s?\.[^/]+$|_(?:test|spec)\.[^/]+$|(?:^|\/)test_[^/]+$/i;
+
+/** Existing tests that work changes or removes, and a tree of the work in which they are as they were. Undefined if there are none. */
+export function withTestsOf(
+  place: Place,
+  base: string,
+  work: string,
+): Promise<Fallible<{ readonly files: readonly string[]; readonly tree: string } | undefined>> {
+  return tried("The tests of the base cannot be put back", place.folder, async () => {
+    const changes = changesIn(await own(place, ["diff-tree", "-r", "--raw", "-z", "--no-renames", base, work]));
+    const files = changes.flatMap(({ path, kind }) => (kind !== "A" && TESTS.test(path) ? [path] : []));
+    if (files.length === 0) return ok(undefined);
+    const index = join(place.folder, "index.tests");
+    for (const file of [index, `${index}.lock`]) rmSync(file, { force: true });
+    await own(place, ["read-tree", work], { index });
+    const listed = parts(await own(place, ["ls-tree", "-r", "-z", base]));
+    const before = listed.filter((line) => files.includes(line.slice(line.indexOf("\t") + 1)));
+    const input = before.map((line) => `${line}\0`).join("");
+    await own(place, ["update-index", "-z", "--index-info"], { index, input });
+    const tree = await own(place, ["write-tree"], { index });
+    rmSync(index, { force: true });
+    return ok({ files, tree });
+  });
+}
