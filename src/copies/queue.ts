@@ -96,15 +96,14 @@ export function touching(
   files: readonly string[],
 ): Promise<Fallible<readonly { readonly ticket_id: string; readonly subject: string }[]>> {
   return tried("What others have merged cannot be read", place.folder, async () => {
-    const format =
-      "--format=%(trailers:key=Bosun-Ticket,valueonly,separator=)%x09%(trailers:key=Bosun-Summary,valueonly,separator=)";
-    const range = ["--first-parent", "--reverse", format, `${work}..${tip}`] as const;
-    const paths = files.map((path) => `:(top,literal)${path}`);
-    const lines = (await own(place, ["log", ...range, "--", ...paths])).split("\n");
+    const format = "--format=%x01%(trailers:key=Bosun-Ticket,valueonly,separator=)%x09%s%x00";
+    const which = ["--first-parent", "--diff-merges=first-parent", "--reverse", "--name-only", "-z", format] as const;
+    const entries = (await own(place, ["log", ...which, `${work}..${tip}`])).split("\u0001");
     return ok(
-      lines.flatMap((line) => {
-        const [ticket_id = "", subject = ""] = line.split("\t");
-        return ticket_id === "" ? [] : [{ ticket_id, subject }];
+      entries.flatMap((entry) => {
+        const [head = "", ...changed] = entry.split("\0").map((part) => part.trim());
+        const [ticket_id = "", subject = ""] = head.split("\t");
+        return ticket_id !== "" && changed.some((path) => files.includes(path)) ? [{ ticket_id, subject }] : [];
       }),
     );
   });

@@ -272,7 +272,7 @@ export interface RunChecks {
   /** With copies of the repository: the commit on which they run. Without a subject, in a tree of their own. */
   readonly commit?: string;
   /** Set if the subject's commit is merged into the session's branch, on whose result they run. */
-  readonly merge?: { readonly attempt: number; readonly at: Instant };
+  readonly merge?: { readonly attempt: number; readonly at: Instant; readonly summary: Json };
 }
 
 /**

@@ -189,24 +189,24 @@ export function refuseReview(draft: Draft, ticket: Ticket): void {
 
 /** Merges approved work first, if it is in a copy of the repository. */
 function approve(draft: Draft, id: string): void {
-  const { work, attempt } = draft.ticket(id) ?? {};
+  const { work, attempt = 0, report } = draft.ticket(id) ?? {};
   const { merge_checks } = draft.session.settings;
-  if (merge_checks === undefined || work === undefined || attempt === undefined) return done(draft, id);
+  if (merge_checks === undefined || work === undefined || report === undefined) return done(draft, id);
   const check_id = `${MERGE}${draft.fact.sequence}`;
-  draft.tickets.patch(id, { waits_for: check_id });
+  draft.tickets.patch(id, { waits_for: check_id, reason: "waiting_for_merge" });
   draft.out.command({
     do: "run_checks",
     check_id,
     subject: id,
     criteria: merge_checks.map(([sequence, pointer]) => from(sequence, pointer)),
     commit: work,
-    merge: { attempt, at: draft.fact.received_at },
+    merge: { attempt, at: draft.fact.received_at, summary: from(report, "/summary") },
   });
 }
 
 /** Work that is merged is done. Work in conflict with what others have done, or that fails together with it, is sent back. */
 function onMerge(draft: Draft, { payload }: FactOf<"check_result">, ticket: Ticket): void {
-  draft.tickets.patch(ticket.id, { waits_for: undefined, check: draft.fact.sequence });
+  draft.tickets.patch(ticket.id, { waits_for: undefined });
   if (payload.merge?.state === "merged") return done(draft, ticket.id);
   const reason = payload.merge?.state === "conflict" ? "merge_conflict" : "merge_failed";
   if (isSpent(ticket, draft.fact.received_at)) return stopExhausted(draft, ticket.id);

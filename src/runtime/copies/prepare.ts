@@ -1,6 +1,15 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
-import { CHECK_TREE, type Copy, folderOf, makeCopy, nextAttempt, restore } from "../../copies/copy.ts";
+import {
+  CHECK_TREE,
+  type Copy,
+  copyOf,
+  dropCopy,
+  folderOf,
+  makeCopy,
+  nextAttempt,
+  restore,
+} from "../../copies/copy.ts";
 import { objectOf, own, parts, SESSION, tried } from "../../copies/place.ts";
 import { checkOut } from "../../copies/queue.ts";
 import { replaceOwn, textIn } from "../../lib/files.ts";
@@ -47,6 +56,24 @@ export function checkOn(
     const failed = await setUp(context, copies, id, tree.value, signal);
     if (!failed.ok) return failed;
     return ok(failed.value === undefined ? await check(directoryOf(copies, id)) : [failed.value]);
+  });
+}
+
+/** Removes the copy of a ticket whose work is merged. What goes wrong is a warning: nothing is lost. */
+export function leaveCopy(context: SessionContext, copies: Copies, id: string, signal: AbortSignal): Promise<void> {
+  return copies.turns.pass(id, async () => {
+    const criteria = (context.config.worktree?.teardown ?? []).map((line) => ({
+      text: line,
+      command: ["sh", "-c", line],
+    }));
+    const checking = { check_id: `setup:${id}`, subject: id, directory: directoryOf(copies, id) };
+    const results = copyOf(copies.place, id) && (await runCriteria(context, checking, criteria, signal));
+    const left = results?.find(({ passed }) => !passed);
+    const dropped = await dropCopy(copies.place, id);
+    const said = dropped.ok
+      ? left && `worktree.teardown failed in the copy of ${id}: ${left.output}`
+      : dropped.error.message;
+    if (said) context.bus.emit({ kind: "warning", text: said });
   });
 }
 
