@@ -69,7 +69,7 @@ export function capture(place: Place, attempt: Attempt, limits: CaptureLimits): 
     copyFileSync(indexOf(folder), on.index);
     const before = [...(await wrongFiles(place, copy, on, limits)), ...wrongSubmodules(copy), ...leftMarks(copy)];
     if (before.length > 0) return ok({ state: "refused", refused: before });
-    const out = without([...copy.given, ...copy.submodules.map(([path]) => path)]);
+    const out = without([...(await notIgnored(place, copy.given, on)), ...copy.submodules.map(([path]) => path)]);
     await own(place, ["add", "--all", "--", ".", ...out], on);
     const tree = await withoutChangesAtOnce(place, copy, on);
     const changes = await changesBetween(place, baseOf(copy), tree);
@@ -108,6 +108,14 @@ async function changesBetween(place: Place, from: string, to: string): Promise<C
 }
 
 type Files = { readonly tree: string; readonly index: string };
+
+/** Git refuses to leave out what it ignores anyway; but an agent may have changed what it ignores. */
+async function notIgnored(place: Place, paths: readonly string[], on: Files): Promise<string[]> {
+  if (paths.length === 0) return [];
+  const input = paths.map((path) => `${path}\0`).join("");
+  const ignored = parts((await answered(own(place, ["check-ignore", "-z", "--stdin"], { ...on, input }))).text);
+  return paths.filter((path) => !ignored.includes(path));
+}
 
 /** Repositories and large files among what is new or changed: before git reads them. */
 async function wrongFiles(place: Place, copy: Copy, on: Files, { maxBytes }: CaptureLimits): Promise<Refused[]> {

@@ -2,7 +2,7 @@ import { keepGiven } from "../../copies/given.ts";
 import { examined, type UserRepository } from "../../copies/preflight.ts";
 import { makeRepository } from "../../copies/repository.ts";
 import { defined } from "../../lib/json.ts";
-import { gitIn } from "../../lib/git.ts";
+import { type Git, gitIn } from "../../lib/git.ts";
 import { ok } from "../../lib/result.ts";
 import { fails, type Fallible } from "../../protocol/failure.ts";
 import { placeOf, type SessionRepository } from "../../runtime/copies/copies.ts";
@@ -33,12 +33,22 @@ export async function chooseBase(
 ): Promise<Fallible<RunInput | Declined>> {
   const { copies } = input;
   if (copies === undefined) return ok(input);
-  const { base: named, include_dirty } = copies;
-  const found = await examined(gitIn({ ...context.environment }), input.session.workspace, home, named);
+  const { base: named, include_dirty, is_chosen } = copies;
+  const { session } = input;
+  const git = gitIn({ ...context.environment });
+  const { err } = context.terminal;
+  if (!is_chosen && named === undefined && !(await hasCommit(git, session.workspace))) {
+    err.line("The repository has no commit yet, so agents work in the workspace itself, not in copies.");
+    return ok({
+      ...input,
+      copies: undefined,
+      session: { ...session, config: { ...session.config, isolation: "none" as const } },
+    });
+  }
+  const found = await examined(git, session.workspace, home, named);
   if (!found.ok) return found;
   const user = found.value;
   const chosen = { ...input, copies: { ...copies, base: user.base } };
-  const { err } = context.terminal;
   for (const line of remarks(user)) err.line(err.style("yellow", safeLine(line)));
   if (user.dirty.length === 0 || named !== undefined || include_dirty === true) return ok(chosen);
   const what = `Git has uncommitted changes in ${counted(user.dirty.length, "file")}: ${listed(user.dirty)}.`;
@@ -50,6 +60,13 @@ export async function chooseBase(
   const declined = await confirmHere(context, "Start from the last commit, without them?", "yes");
   if (declined !== undefined) err.line("Nothing was begun. To take them in: --include-dirty.");
   return ok(declined ?? chosen);
+}
+
+async function hasCommit(git: Git, workspace: string): Promise<boolean> {
+  return git(workspace, ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** What a person should know of their repository before agents work on copies of it. */

@@ -4,10 +4,12 @@ import { type AskedOf, checkedRequirement, standardInput, typedRequirement } fro
 import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
+import { repositoryRoot } from "../../lib/git-directories.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
 import { fails, type Fallible } from "../../protocol/failure.ts";
+import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
@@ -45,7 +47,14 @@ export interface RunInput {
   readonly mode: string;
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
   /** Set if each ticket works in a copy of the repository: from which commit, and whether uncommitted changes belong to it. */
-  readonly copies?: { readonly base?: string | undefined; readonly include_dirty?: boolean | undefined } | undefined;
+  readonly copies?:
+    | {
+        readonly base?: string | undefined;
+        readonly include_dirty?: boolean | undefined;
+        /** Whether somebody set the isolation. */
+        readonly is_chosen: boolean;
+      }
+    | undefined;
   /** Copied into the session's folder. */
   readonly playbook?: Playbook | undefined;
   /** The settings that nobody gave and that depend on the terminal. */
@@ -117,13 +126,22 @@ async function planOf(
   return loadPlanFile(plan, await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
 
+/** The isolation that was chosen; else copies in a git repository, except for the embedded crew, which only runs its plan. */
+function isolationOf({ values, origins }: Settings, roles: readonly Role[]): ResolvedConfiguration["isolation"] {
+  if (origins.get("isolation")?.from !== "default") return values.isolation;
+  const isCopied = repositoryRoot(values.workspace) !== undefined && !roles.every(isEmbedded);
+  return isCopied ? "worktree" : "none";
+}
+
 async function inputOf(
   requirement: string,
-  { values: config, origins }: Settings,
+  settings: Settings,
   roles: readonly Role[],
   plan: LoadedPlan | undefined,
   options: RunInputOptions,
 ): Promise<Fallible<RunInput>> {
+  const { origins } = settings;
+  const config = { ...settings.values, isolation: isolationOf(settings, roles) };
   const played = plan !== undefined && roles.some(isPlaybook);
   const given = plan !== undefined && !played;
   if (given && options.planOnly === true) {
@@ -136,6 +154,7 @@ async function inputOf(
   }
   const { base, includeDirty: include_dirty } = options;
   const isCopied = config.isolation === "worktree";
+  const is_chosen = origins.get("isolation")?.from !== "default";
   if (!isCopied && (base ?? include_dirty) !== undefined)
     return fails("usage", "--base and --include-dirty say what copies of the repository start from.", {
       hint: "Add --isolation worktree, or leave them out.",
@@ -163,7 +182,7 @@ async function inputOf(
       facts: given && planFact ? [wanted, planFact] : [wanted],
       ...(Object.keys(input).length === 0 ? {} : { input }),
     },
-    ...(isCopied ? { copies: { base, include_dirty } } : {}),
+    ...(isCopied ? { copies: { base, include_dirty, is_chosen } } : {}),
     playbook: played ? { file: plan.source.file, text: plan.text } : undefined,
     by_terminal: byTerminal({ origins }),
   });
