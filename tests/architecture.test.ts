@@ -63,6 +63,8 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   // Seed 2 names what hooks are told.
   "runtime/hooks.ts": ["task"],
   "runtime/closing.ts": ["ticket_id", "tickets"],
+  "runtime/copies/deliver.ts": ["ticket_id"],
+  "runtime/copies/merge-work.ts": ["ticket_id"],
   "runtime/feed/stored-turns.ts": ["ticket_id"],
   "runtime/turns/artifacts.ts": ["ticket_id"],
   "runtime/replay.ts": ["ticket_id"],

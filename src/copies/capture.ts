@@ -41,8 +41,8 @@ export interface Attempt {
 export interface CaptureLimits {
   /** The largest file, in bytes. */
   readonly maxBytes: number;
-  /** Globs of git, of paths that this ticket may not change. */
-  readonly protectedPaths: readonly string[];
+  /** Globs of git, of paths that this ticket may not change, and paths that it may. */
+  readonly protectedPaths: { readonly globs: readonly string[]; readonly except: readonly string[] };
 }
 
 /** In characters. */
@@ -181,10 +181,25 @@ function leadsInside(path: string, leads: string): boolean {
 }
 
 async function protectedAmong(place: Place, start: string, tree: string, limits: CaptureLimits): Promise<Refused[]> {
-  if (limits.protectedPaths.length === 0) return [];
-  const globs = limits.protectedPaths.map((glob) => `:(top,glob)${glob}`);
-  const found = await own(place, ["diff-tree", "-r", "--name-only", "-z", "--no-renames", start, tree, "--", ...globs]);
+  const { globs, except } = limits.protectedPaths;
+  if (globs.length === 0) return [];
+  const paths = [...globs.map((glob) => `:(top,glob)${glob}`), ...without(except)];
+  const found = await own(place, ["diff-tree", "-r", "--name-only", "-z", "--no-renames", start, tree, "--", ...paths]);
   return parts(found).map((path) => ({ path, why: "is a protected path" }));
+}
+
+/** The files that work changes and that no glob names. */
+export function outsideOf(
+  place: Place,
+  start: string,
+  work: string,
+  globs: readonly string[],
+): Promise<Fallible<string[]>> {
+  return tried("The changed files cannot be read", place.folder, async () => {
+    const others = globs.map((glob) => `:(top,exclude,glob)${glob}`);
+    const listed = ["-r", "--name-only", "-z", "--no-renames", start, work, "--", ":(top)", ...others] as const;
+    return ok(parts(await own(place, ["diff-tree", ...listed])));
+  });
 }
 
 /** The agent's own commits, if they can be taken over, else the start; and the tip that a conflict left it to merge. */

@@ -328,6 +328,8 @@ export interface TurnDraft {
   readonly message: { readonly payload_type: PayloadType; readonly payload: Json };
   readonly context: JsonObject;
   readonly discuss?: boolean;
+  /** Set if what the turn leaves in its copy of the repository is taken over, and the globs of the files that it may change. */
+  readonly delivers?: { readonly writes?: readonly string[] };
   /** The turn continues no conversation of its role, and no later turn continues its own: a review. */
   readonly alone?: boolean;
   /** Number of turns about the same subject that may follow this one, if the mode limits them. */

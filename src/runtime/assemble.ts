@@ -48,7 +48,7 @@ export interface Surroundings {
   /** Creates and resumes child sessions; absent where there are none. */
   readonly childrenOf?: TakeChildOf;
   /** Needed for sessions with copies of a repository. */
-  readonly git?: GitWith;
+  readonly gitWith?: GitWith;
   /** The lease of a child session's parent. Once it is lost, no child is taken. */
   readonly parent?: Lease;
 }
@@ -126,7 +126,7 @@ export function assemble<S>(around: Surroundings, lease: SessionLease, made: Ass
     return mailed;
   }
   const closed = around.closedIn?.(made);
-  const place = repository && around.git && placeOf(session_id, paths, repository, around.git);
+  const place = repository && around.gitWith && placeOf(session_id, paths, repository, around.gitWith);
   const copies = place && copiesOf(place, known.workspace, repository);
   return ok(
     new Session<S>({

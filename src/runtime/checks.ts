@@ -5,6 +5,7 @@ import { ok } from "../lib/result.ts";
 import type { SessionContext } from "./context.ts";
 import { mergeWork } from "./copies/merge-work.ts";
 import { checkOn } from "./copies/prepare.ts";
+import { withBase } from "./copies/base.ts";
 import { type Runnable, runCriteria } from "./criteria.ts";
 
 interface RunningChecks {
@@ -84,8 +85,12 @@ export class Checks {
       copies === undefined || commit === undefined
         ? ok(await run(context.workspace))
         : await checkOn(context, copies, { commit, subject }, signal, run);
-    if (results.ok) return results.value && { results: results.value };
-    context.fail(results.error);
+    const told =
+      results.ok && results.value && copies && subject !== undefined
+        ? await withBase(context, copies, { check_id, subject }, results.value, signal)
+        : results;
+    if (told.ok) return told.value && { results: told.value };
+    context.fail(told.error);
     return undefined;
   }
 }

@@ -35,7 +35,7 @@ export async function runCriteria(
   const seen = new Set<string>();
   const kept = outputsOfResult();
   for (const { function: name, ...criterion } of criteria) {
-    const key = JSON.stringify([name, criterion.command, criterion.expect_exit]);
+    const key = JSON.stringify([name, criterion.command, criterion.expect_exit, criterion.was_red]);
     if (seen.has(key)) continue;
     seen.add(key);
     const run = () =>

@@ -16,6 +16,10 @@ export interface ShownPlan extends Partial<RevisedTasks> {
   readonly checks: readonly Criterion[];
   /** The commands that a revised plan adds to tasks of the current one. */
   readonly new_commands?: readonly string[];
+  /** What fails on the commit from which the session starts, before any work. */
+  readonly fails_before?: readonly string[];
+  /** Tasks that may change the same files. */
+  readonly overlaps?: readonly (readonly [string, string])[];
   /** What roles can do without asking, also against their permissions where nothing enforces these. */
   readonly unheld?: readonly string[];
 }
@@ -32,7 +36,18 @@ export interface RevisedTasks {
  * revised plan, only the new and the changed tasks are written out.
  */
 export function planLines(plan: ShownPlan, output: Output): string[] {
-  const { summary, tasks, checks, unheld = [], added, changed = [], left_out = [], new_commands = [] } = plan;
+  const {
+    summary,
+    tasks,
+    checks,
+    unheld = [],
+    fails_before = [],
+    overlaps = [],
+    added,
+    changed = [],
+    left_out = [],
+    new_commands = [],
+  } = plan;
   const { width } = output;
   const isRevised = added !== undefined;
   const news = new Set([...(added ?? []), ...changed]);
@@ -50,6 +65,12 @@ export function planLines(plan: ShownPlan, output: Output): string[] {
     ...shown.flatMap((task) => ["", ...taskLines(task, plan, output)]),
     ...(checks.length === 0 ? [] : ["", output.style("bold", "Checks of every task, from the configuration")]),
     ...checks.flatMap((check) => criterionLines(check, output)),
+    ...(fails_before.length === 0 ? [] : ["", output.style("bold", "Fails before any work")]),
+    ...fails_before.flatMap((one) => wrapped(one, width, 2)),
+    ...(overlaps.length === 0 ? [] : [""]),
+    ...overlaps.flatMap(([one, other]) =>
+      wrapped(`${one} and ${other} may change the same files, so they are not worked on at the same time.`, width, 0),
+    ),
     ...(unheld.length === 0 ? [] : [""]),
     ...unheld.flatMap((one) => wrapped(one, width, 0).map((line) => output.style("yellow", line))),
   ];

@@ -99,7 +99,7 @@ export function eventOf(
         return { text: `${source} gave up: ${whyFailed(record, width)}`, style: "yellow" };
       return { text: `ERROR ${source} ${errorOf(payload, width)}`, style: "yellow" };
     case "check_result":
-      return checks(payload, width);
+      return checks(payload, width, payload.check_id === "kbase" ? "before any work, checks" : "checks");
     case "report":
       return source === "scheduler"
         ? { text: `LONG WAIT ${quoted(allWords(payload.issues).join("; "), width)}`, style: "yellow" }
@@ -165,11 +165,11 @@ function whyFailed(record: UnsealedRecord, width: number): string {
   return clipped([cause?.words, cause?.hint].filter(Boolean).join(" "), width);
 }
 
-function checks(payload: JsonObject, width: number): Told {
+function checks(payload: JsonObject, width: number, which: string): Told {
   const failed = failedChecks(payload);
   const all = resultsOf(payload).length;
-  if (failed.length === 0) return { text: `checks: ${all} passed`, style: "dim" };
-  return { text: `checks: ${failed.length} of ${all} FAILED ${quoted(failed.join("; "), width)}`, style: "yellow" };
+  if (failed.length === 0) return { text: `${which}: ${all} passed`, style: "dim" };
+  return { text: `${which}: ${failed.length} of ${all} FAILED ${quoted(failed.join("; "), width)}`, style: "yellow" };
 }
 
 /** How a revised plan moved the tickets. Changed tasks that are still pending are not known here. */

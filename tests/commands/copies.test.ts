@@ -202,4 +202,48 @@ describe("with a copy of the repository for each ticket", () => {
     expect(await mergesOf(here, session_id)).toEqual(["merged", "merged", "merged", "merged"]);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
+
+  it("the checks run on the base before any work, and a fix must be red there", async () => {
+    const { here } = repository();
+    const check = (text: string, script: string, more = {}) => ({ text, command: ["sh", "-c", script], ...more });
+    const settings = {
+      checks: { ticket: [check("a is there", "test -e a.txt"), check("b is there", "test -e b.txt")] },
+    };
+    const fix = { acceptance_criteria: [check("c was missing", "test -e c.txt", { was_red: true })] };
+    const none = { acceptance_criteria: [check("a was missing", "test -e a.txt", { was_red: true })], max_attempts: 1 };
+    const ran = await run(
+      here,
+      [
+        { task_id: "fix", shell: "touch b.txt c.txt", more: fix },
+        { task_id: "none", shell: "touch b.txt", more: none },
+      ],
+      settings,
+    );
+    expect(ran.code).toBe(1);
+    const session_id = await onlySession(here);
+    const results = await recordsOf(here, session_id, "check_result");
+    const passed = (of: string | undefined) =>
+      results
+        .filter(({ record: { ticket_id }, payload: { merge } }) => ticket_id === of && merge === undefined)
+        .map(({ payload }) => payload.results?.map((one) => one.passed));
+    expect(passed(undefined)).toEqual([[true, false]]);
+    expect(passed("fix")).toEqual([[true, true, true]]);
+    expect(passed("none")).toEqual([[true, true, false]]);
+  });
+
+  it("tasks whose writes overlap are not worked on at once, and what is written outside is told", async () => {
+    const { here } = repository();
+    const log = join(here.home, "..", "worked");
+    const at = (name: string) =>
+      `echo begin ${name} >> ${log}; sleep 0.3; touch src-${name}; echo end ${name} >> ${log}`;
+    const ran = await run(here, [
+      { task_id: "one", shell: at("one"), more: { writes: ["src-*"] } },
+      { task_id: "two", shell: `${at("two")}; touch elsewhere`, more: { writes: ["src-two"] } },
+    ]);
+    expect(ran.code).toBe(0);
+    expect(readFileSync(log, "utf8").trim().split("\n")).toEqual(["begin one", "end one", "begin two", "end two"]);
+    const reports = await recordsOf(here, await onlySession(here), "report");
+    const issues = reports.flatMap(({ payload }) => (payload as { readonly issues?: readonly string[] }).issues ?? []);
+    expect(issues).toEqual(["Written outside of `writes`: elsewhere"]);
+  });
 });

@@ -130,7 +130,7 @@ describe("the work is refused", () => {
     const at = rig();
     await begun(at);
     agent(at, await copyFor(at, "T"), `echo x > fine; ln -s src/x.js fine-link; ${command}`);
-    const limits = { ...LIMITS, protectedPaths: [".github/**", "**/package-lock.json"] };
+    const limits = { ...LIMITS, protectedPaths: { globs: [".github/**", "**/package-lock.json"], except: [] } };
     expect(value(await capture(at.place, attemptOf("T"), limits))).toEqual({
       state: "refused",
       refused: [{ path, why: expect.stringContaining(why) }],

@@ -43,7 +43,7 @@ describe("the integration queue", () => {
       if (made.state !== "made") throw new Error(made.state);
       expect(value(await advance(at.place, made))).toBe("merged");
       expect(value(await advance(at.place, made))).toBe("merged");
-      expect(value(await merge(at.place, work))).toEqual({ state: "merged", commit: made.commit });
+      expect(value(await merge(at.place, work))).toMatchObject({ state: "merged", commit: made.commit });
     }
     expect(inSession(at, "show", "refs/bosun/session:a.txt")).toBe(lines({ 3: "three", 30: "thirty" }).trim());
     const { merged, tip } = await branchOf(at.place);

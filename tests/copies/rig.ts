@@ -27,7 +27,7 @@ import { value } from "../results.ts";
 // A person's repository and a session beside it, with real git.
 
 export const AT = "2026-01-02T03:04:05.678Z";
-export const LIMITS: CaptureLimits = { maxBytes: 100_000, protectedPaths: [] };
+export const LIMITS: CaptureLimits = { maxBytes: 100_000, protectedPaths: { globs: [], except: [] } };
 
 export interface Rig {
   readonly folder: string;

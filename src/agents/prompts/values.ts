@@ -59,6 +59,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   rework: (request) => yes(isRework(request)),
   new_work: (request) => yes(!isRework(request)),
   works: ({ role, payload }) => yes(isAtWork(role, payload)),
+  delivers: ({ payload }) => yes(payload.delivers !== undefined),
   session: ({ session_id }) => session_id,
   turn: ({ payload }) => payload.turn_id,
   ticket: ({ payload }) => payload.context.ticket?.ticket_id,

@@ -86,17 +86,17 @@ function listed(paths: readonly string[]): string {
 
 /** Makes the repository of a new session, if it has one. Nothing is written in the person's. */
 export async function makeSessionRepository(
-  { home, git, clock }: RuntimeEnvironment,
+  { home, gitWith, clock }: RuntimeEnvironment,
   session_id: string,
   { copies, session: { workspace, config } }: RunInput,
 ): Promise<Fallible<SessionRepository | undefined>> {
-  if (copies === undefined || git === undefined) return ok(undefined);
-  const found = await examined(git({}), workspace, home, copies.base);
+  if (copies === undefined || gitWith === undefined) return ok(undefined);
+  const found = await examined(gitWith({}), workspace, home, copies.base);
   if (!found.ok) return found;
   const user = found.value;
   const { root, branch, committer } = user;
   const known = { root, base: user.base, trusted: false, ...defined({ branch, committer }) };
-  const place = placeOf(session_id, sessionPaths(home, session_id), known, git);
+  const place = placeOf(session_id, sessionPaths(home, session_id), known, gitWith);
   const includeDirty = copies.include_dirty === true ? clock.now() : undefined;
   const made = await makeRepository(place, user, { isTrusted: known.trusted, ...defined({ includeDirty }) });
   if (!made.ok) return made;

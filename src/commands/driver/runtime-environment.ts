@@ -63,7 +63,7 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
       timeout_ms: NOTIFICATION_MS,
     },
     childrenOf: childSessions(loadMode),
-    git: (own) => gitIn({ ...environment, ...own }),
+    gitWith: (own) => gitIn({ ...environment, ...own }),
     closedIn: (session) => closedIn(home, session, environment),
     agentFor: (role, config, closed) => withChanges(agentsOf(launcher, config, environment, closed)(role)),
   };

@@ -8,9 +8,11 @@ import { isUnsafe } from "../../lib/terminal-text.ts";
 import { isJsonFile } from "../../protocol/document/document.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import type { Instruction, PlanFile, Task } from "../../protocol/payload.ts";
+import { overlapsOf } from "../../protocol/write-scopes.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeQuoted } from "../../ui/display.ts";
+import { failedChecks } from "../../ui/failure-lines.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { changeableWords } from "./changeable-programs.ts";
@@ -47,7 +49,9 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
   const { review } = session.settings;
   const changed = tasks.filter(({ task_id }) => revision?.changed.includes(task_id));
   const commands = revision === undefined ? {} : { new_commands: newCommands(reader, session_id, changed) };
-  const shown = { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld };
+  const base = session.baseline === undefined ? undefined : recordAt(reader, session_id, session.baseline);
+  const more = { fails_before: base ? failedChecks(base.payload) : [], overlaps: overlapsOf(tasks) };
+  const shown = { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld, ...more };
   return { ...shown, ...changes, ...commands };
 }
 

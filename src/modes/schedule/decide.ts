@@ -9,6 +9,7 @@ import { isForWorker } from "./messages.ts";
 import { onApproval, onSessionRecovered, onSessionStopped, onUserCommand, onUserReview } from "./people.ts";
 import { plansLater } from "./planners.ts";
 import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
+import { beginHeldBack } from "./offering.ts";
 import { onClarification, onClarificationResponse } from "./questions.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import type { OpenTurn, ScheduleState, Ticket } from "./state.ts";
@@ -22,6 +23,7 @@ export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
     const draft = new Draft(state, fact);
     dispatch(draft, fact);
     for (const id of draft.exhausted) stopExhausted(draft, id);
+    if (draft.closed.size > 0) beginHeldBack(draft);
     return draft.step();
   });
 }

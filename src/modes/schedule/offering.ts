@@ -3,6 +3,7 @@ import type { Seat } from "../../kernel/mode.ts";
 import { defined } from "../../lib/json.ts";
 import { attemptsLeft } from "./attempts.ts";
 import { BUDGET_TIMER, endOf, isExemptFromBudget, isSpent } from "./budget.ts";
+import { overlap } from "../../protocol/write-scopes.ts";
 import type { Draft } from "./draft.ts";
 import { isForWorker, PRIORITY } from "./messages.ts";
 import { hasReviewers, REVIEW } from "./reviewers.ts";
@@ -60,10 +61,30 @@ export function beginReady(draft: Draft): void {
   }
 }
 
+/** Whether another ticket is being worked on that may change the same files. */
+function isHeldBack(draft: Draft, { id, writes }: Ticket): boolean {
+  return draft.tickets.all().some((other) => {
+    const isOver = other.status === "done" || other.status === "error";
+    const isBegun = other.status !== "pending" || other.turn !== undefined || other.waits_for !== undefined;
+    return other.id !== id && !isOver && isBegun && overlap(writes, other.writes);
+  });
+}
+
+/** Begins the tickets that waited for others, now over, which may change the same files. */
+export function beginHeldBack(draft: Draft): void {
+  if (draft.session.phase !== "running") return;
+  const over = [...draft.closed.keys()].flatMap((id) => draft.ticket(id)?.writes ?? []);
+  if (over.length === 0) return;
+  const freed = draft.all().filter(({ status, writes }) => status === "pending" && overlap(writes, over));
+  for (const { id, depends_on } of freed)
+    if (depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, id);
+}
+
 /** Begins a ticket whose dependencies are done: the manager instructs it, unless the plan already did. */
 export function begin(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
   if (ticket?.status !== "pending" || ticket.gated || ticket.turn || ticket.waits_for) return;
+  if (ticket.writes && isHeldBack(draft, ticket)) return;
   offer(draft, id, ticket.instruction ? "instruction" : "ticket");
 }
 

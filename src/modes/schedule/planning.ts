@@ -1,7 +1,9 @@
 import { commandLines } from "../../kernel/kit/commands.ts";
 import type { FactOf } from "../../kernel/mode.ts";
+import { from } from "../../kernel/references.ts";
 import { defined } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
+import { isHeldOut } from "../../protocol/held-out.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { announce, asksForCommands, commandsIn, commandsOf, digestsOf, unseen } from "./commands.ts";
 import { discussionOf } from "./discussion.ts";
@@ -15,7 +17,7 @@ import { askPlanners, plannersOf } from "./planners.ts";
 import type { Place, Revision, RoleEntry, SessionValue, Settings } from "./state.ts";
 import { executables, newTicket, taskAt } from "./tasks.ts";
 import { panelOf } from "./panel-review.ts";
-import { REVISION } from "./waiting.ts";
+import { BASELINE, REVISION } from "./waiting.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.before.session) return draft.out.forbid("this session has been opened already", "begin another: bosun run");
@@ -69,6 +71,15 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     ...(plan_given === true ? { plan_given: true } : {}),
   };
   draft.open(session);
+  const { repository } = fact.payload;
+  const criteria = [...settings.checks, ...(settings.merge_checks ?? [])];
+  if (repository && (criteria.length > 0 || config.worktree?.setup !== undefined))
+    draft.out.command({
+      do: "run_checks",
+      check_id: BASELINE,
+      criteria: criteria.map(([sequence, pointer]) => from(sequence, pointer)),
+      commit: repository.base,
+    });
 }
 
 export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
@@ -90,6 +101,7 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
   const { fact } = draft;
   const { plan: before, gate, settings } = draft.session;
   const plan: Place = [fact.sequence, pointer];
+  if (tasks.some(holdsOut)) draft.patchSession({ holds_out: true });
   const asks = fact.source !== "user" && settings.plan_approval === "ask";
   withdraw(draft, undefined, "a plan was given");
   closeGate(draft);
@@ -114,6 +126,10 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
   if (asks) openGate(draft, tasks.length);
   else acceptPlan(draft);
   return undefined;
+}
+
+function holdsOut({ acceptance_criteria = [], instruction }: Task): boolean {
+  return [...acceptance_criteria, ...(instruction?.acceptance_criteria ?? [])].some(isHeldOut);
 }
 
 /** Makes the plan current, with the changes of a revision, and begins the ready tickets. */
@@ -145,10 +161,17 @@ function openGate(draft: Draft, tasks: number, revision?: Revision, commands: re
   draft.patchSession({ asked: draft.session.asked + 1, gate });
   draft.moveSession("plan_proposed");
   const about = { plan: draft.fact.sequence, ...(commands.length > 0 ? { commands: [...commands] } : {}) };
+  const { baseline } = draft.session;
   const record = draft.out.envelope({
     target: "user",
     payload_type: "approval_request",
-    payload: { subject: "plan", ask_id, about, estimate: { tasks } },
+    payload: {
+      subject: "plan",
+      ask_id,
+      about,
+      estimate: { tasks },
+      ...(baseline === undefined ? {} : { baseline: from(baseline, "/results") }),
+    },
   });
   draft.out.command({ do: "ask", ask_id, kind: "approval", record });
 }

@@ -40,6 +40,9 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
     context: context(state, session, turn, ticket),
     ...(turn.message === "ticket" ? { discuss: ticket?.discuss === true } : {}),
     ...(turn.message === "review_request" ? { alone: true } : {}),
+    ...(turn.message === "instruction" && session.settings.merge_checks
+      ? { delivers: defined({ writes: ticket?.writes }) }
+      : {}),
     ...remainingTurns(ticket?.allowance),
   };
 }
@@ -167,7 +170,7 @@ function context(
     ...(plan
       ? {
           plan: { summary: from(plan[0], `${plan[1]}/summary`), counts: countsOf(state) },
-          plan_file: { $file: plan },
+          ...(session.holds_out && isForWorker(turn.message) ? {} : { plan_file: { $file: plan } }),
         }
       : {}),
     ...(ticket
@@ -179,6 +182,7 @@ function context(
       : {}),
     ...(!ticket && session.plans?.length ? { transcript: plansWithoutNames(session.plans) } : {}),
     ...(notes.length > 0 ? { notes: notes.map(note) } : {}),
+    ...crewNotes(session, ticket),
     ...(turn.refused ? { refused: turn.refused } : {}),
   };
 }
@@ -197,6 +201,13 @@ function dependency(state: ReadonlyState<ScheduleState>, id: string): JsonObject
     outputs: ticket?.report === undefined ? [] : from(ticket.report, "/outputs"),
     artifacts: artifactsOf(ticket).map(payloadOf),
   };
+}
+
+/** What workers of other tickets noted. */
+function crewNotes({ crew_notes = [] }: SessionValue, ticket: Ticket | undefined): JsonObject {
+  const others = crew_notes.filter(({ ticket_id }) => ticket_id !== ticket?.id);
+  if (others.length === 0) return {};
+  return { crew_notes: others.map(({ ticket_id, at }) => ({ ticket_id, text: from(...at) })) };
 }
 
 /** A note: the text of a `tell`, or the notes of an approval. */

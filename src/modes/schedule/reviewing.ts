@@ -10,7 +10,7 @@ import { begin, offer } from "./offering.ts";
 import { askPanel } from "./panel-review.ts";
 import type { Ticket } from "./state.ts";
 import { escalate, refuseAnswer, stopExhausted } from "./trouble.ts";
-import { MERGE } from "./waiting.ts";
+import { BASELINE, MERGE } from "./waiting.ts";
 
 /** Whether the manager may review the delivered work of a blocked ticket instead of instructing it. */
 export function isReviewable(ticket: Ticket): boolean {
@@ -49,6 +49,7 @@ export function startReview(draft: Draft, id: string): void {
 }
 
 export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void {
+  if (fact.payload.check_id === BASELINE) return draft.patchSession({ baseline: fact.sequence });
   const ticket = draft.ticket(fact.subject);
   if (!ticket || ticket.waits_for !== fact.payload.check_id) return;
   const failed = fact.payload.results.filter((result) => !result.passed);

@@ -58,6 +58,8 @@ export interface Ticket extends Holder {
   /** Absent if the ticket has no budget. */
   readonly allowance?: Allowance;
   readonly discuss?: boolean;
+  /** Globs of the files that it changes. */
+  readonly writes?: readonly string[];
   /** The latest instruction. */
   readonly instruction?: Place;
   /** The executable criteria of the configuration, the task and every instruction. */
@@ -231,6 +233,12 @@ export interface SessionValue extends Holder {
   /** Number of question and approval asks so far; their ids count up. */
   readonly asked: number;
   readonly notice?: boolean;
+  /** The record of the checks of the commit from which the session starts. */
+  readonly baseline?: number;
+  /** Set if its plan has criteria that workers are not told. */
+  readonly holds_out?: boolean;
+  /** What workers noted for each other, the latest ones. */
+  readonly crew_notes?: readonly { readonly ticket_id: string; readonly at: Place }[];
   /** What the session's `report` turn is about: the ticket that others wait for, and the notice that says so. */
   readonly long_wait?: { readonly ticket: string; readonly record: number };
   /** How it was closed, until a ticket moves again. A session that is reopened without effect is closed as before. */

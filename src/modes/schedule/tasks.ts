@@ -37,6 +37,7 @@ export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
     attempt: 0,
     ...defined({ max_attempts: task.max_attempts, allowance: allowanceOf(settings, task) }),
     ...(discuss ? { discuss } : {}),
+    ...(task.writes?.length ? { writes: task.writes } : {}),
     ...(task.instruction ? { instruction: [place[0], `${place[1]}/instruction`] } : {}),
     ...(criteria.length > 0 ? { criteria, seen: digestsOf(commandsOf(task)) } : {}),
   };

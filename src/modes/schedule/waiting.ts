@@ -5,6 +5,9 @@ import type { ScheduleState, Ticket } from "./state.ts";
 /** The prefix of the timers that end a discussion. */
 export const DISCUSSION_TIMER = "discussion:";
 
+/** The id of the checks of the commit from which the session starts. */
+export const BASELINE = "kbase";
+
 /** The prefix of the ids of checks that merge a ticket's work. */
 export const MERGE = "km";
 

@@ -115,6 +115,7 @@ export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, a
     refuseAnswer(draft, ticket.id, failure("validation_failed", message, { details: { pointer: "/status" } }));
     return;
   }
+  keepNotes(draft, fact, ticket);
   const captured = fact.work === undefined ? {} : { work: fact.work.commit };
   draft.tickets.patch(ticket.id, { report: fact.sequence, discussed: undefined, failure: undefined, ...captured });
   if (status === "blocked" && questions?.length && isOutOfQuestions(draft, ticket)) {
@@ -135,6 +136,15 @@ export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, a
     const said = { summary, evidence, issues } as unknown as Json;
     stopWork(draft, ticket.id, "agent_failed", isRepeated(draft, ticket.id, "agent_failed", said));
   }
+}
+
+/** The most notes that later turns are told. */
+const MOST_NOTES = 20;
+
+function keepNotes(draft: Draft, { payload: { notes = [] }, sequence }: FactOf<"report">, { id }: Ticket): void {
+  if (notes.length === 0) return;
+  const added = notes.map((_, at) => ({ ticket_id: id, at: [sequence, `/notes/${at}`] as const }));
+  draft.patchSession({ crew_notes: [...(draft.session.crew_notes ?? []), ...added].slice(-MOST_NOTES) });
 }
 
 /** Counts a round of questions from the ticket's workers. Returns true if there were too many, so that the ticket escalates. */

@@ -308,13 +308,29 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
             "integer",
             "null"
            ]
+          },
+          "was_red": {
+           "description": "It must fail on the commit from which the session started: the criterion of a bug fix. Only where tickets have copies.",
+           "type": [
+            "boolean",
+            "null"
+           ]
+          },
+          "held_out": {
+           "description": "No worker is told it.",
+           "type": [
+            "boolean",
+            "null"
+           ]
           }
          },
          "required": [
           "text",
           "command",
           "timeout_s",
-          "expect_exit"
+          "expect_exit",
+          "was_red",
+          "held_out"
          ],
          "additionalProperties": false
         }
@@ -596,17 +612,47 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
                  "integer",
                  "null"
                 ]
+               },
+               "was_red": {
+                "description": "It must fail on the commit from which the session started: the criterion of a bug fix. Only where tickets have copies.",
+                "type": [
+                 "boolean",
+                 "null"
+                ]
+               },
+               "held_out": {
+                "description": "No worker is told it.",
+                "type": [
+                 "boolean",
+                 "null"
+                ]
                }
               },
               "required": [
                "text",
                "command",
                "timeout_s",
-               "expect_exit"
+               "expect_exit",
+               "was_red",
+               "held_out"
               ],
               "additionalProperties": false
              }
             ]
+           }
+          },
+          {
+           "type": "null"
+          }
+         ]
+        },
+        "writes": {
+         "description": "Globs of git, of the files that the task changes. Tasks whose globs overlap are not worked on at the same time.",
+         "anyOf": [
+          {
+           "type": "array",
+           "items": {
+            "type": "string"
            }
           },
           {
@@ -743,13 +789,29 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
                      "integer",
                      "null"
                     ]
+                   },
+                   "was_red": {
+                    "description": "It must fail on the commit from which the session started: the criterion of a bug fix. Only where tickets have copies.",
+                    "type": [
+                     "boolean",
+                     "null"
+                    ]
+                   },
+                   "held_out": {
+                    "description": "No worker is told it.",
+                    "type": [
+                     "boolean",
+                     "null"
+                    ]
                    }
                   },
                   "required": [
                    "text",
                    "command",
                    "timeout_s",
-                   "expect_exit"
+                   "expect_exit",
+                   "was_red",
+                   "held_out"
                   ],
                   "additionalProperties": false
                  }
@@ -853,6 +915,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
         "assigned_to",
         "risks",
         "acceptance_criteria",
+        "writes",
         "proposal_needed",
         "instruction",
         "review",
@@ -1256,6 +1319,20 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
      }
     ]
    },
+   "notes": {
+    "description": "What other workers should know: a trap, a decision, where something is.",
+    "anyOf": [
+     {
+      "type": "array",
+      "items": {
+       "type": "string"
+      }
+     },
+     {
+      "type": "null"
+     }
+    ]
+   },
    "questions": {
     "anyOf": [
      {
@@ -1328,6 +1405,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
    "evidence",
    "issues",
    "next_actions",
+   "notes",
    "questions"
   ],
   "additionalProperties": false

@@ -49,6 +49,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "command": "",
    "timeout_s": "",
    "expect_exit": "",
+   "was_red": "",
+   "held_out": "",
    "metadata": ""
   },
   "required": [
@@ -61,6 +63,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "command": "",
    "timeout_s": "",
    "expect_exit": "",
+   "was_red": "",
+   "held_out": "",
    "metadata": ""
   },
   "required": [
@@ -128,6 +132,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "status": "",
    "risks": "common.texts",
    "acceptance_criteria": "common.criteria",
+   "writes": "",
    "proposal_needed": "",
    "instruction": "instruction",
    "review": "",
@@ -839,6 +844,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    },
    "issues": "common.texts",
    "next_actions": "common.texts",
+   "notes": "",
    "questions": "common.questions",
    "turn_id": "",
    "ticket_id": "",
@@ -1546,6 +1552,18 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
       }
      },
      "notes": "",
+     "crew_notes": {
+      "list": {
+       "fields": {
+        "ticket_id": "",
+        "text": ""
+       },
+       "required": [
+        "ticket_id",
+        "text"
+       ]
+      }
+     },
      "refused": {
       "list": "common.refused"
      },
@@ -1577,6 +1595,12 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
      "remaining_turns": "",
      "remaining_tokens": "",
      "remaining_usd": ""
+    },
+    "required": []
+   },
+   "delivers": {
+    "fields": {
+     "writes": ""
     },
     "required": []
    },

@@ -307,6 +307,10 @@ export type Task = {
   readonly risks?: Texts;
   readonly acceptance_criteria?: Criteria;
   /**
+   * Globs of git, of the files that the task changes. Tasks whose globs overlap are not worked on at the same time.
+   */
+  readonly writes?: readonly string[];
+  /**
    * Discuss the approach with the worker before the work.
    */
   readonly proposal_needed?: boolean;
@@ -344,6 +348,14 @@ export type CriterionObject = {
    * The exit code that passes: 0 if left out.
    */
   readonly expect_exit?: number;
+  /**
+   * It must fail on the commit from which the session started: the criterion of a bug fix. Only where tickets have copies.
+   */
+  readonly was_red?: boolean;
+  /**
+   * No worker is told it.
+   */
+  readonly held_out?: boolean;
   readonly metadata?: Metadata;
 };
 /**
@@ -1550,6 +1562,10 @@ export type Report = {
   readonly evidence?: readonly Evidence[];
   readonly issues?: Texts;
   readonly next_actions?: Texts;
+  /**
+   * What other workers should know: a trap, a decision, where something is.
+   */
+  readonly notes?: readonly string[];
   readonly questions?: Questions;
   /**
    * The turn that this belongs to. An agent that writes it must name its own turn.
@@ -2138,6 +2154,7 @@ export type TurnRequest = {
   readonly message: GivenAnswer;
   readonly context: TurnContext;
   readonly limits?: TurnLimits;
+  readonly delivers?: Delivery;
   /**
    * The approach should be discussed before the work.
    */
@@ -2174,6 +2191,10 @@ export type TurnContext = {
    */
   readonly notes?: readonly string[];
   /**
+   * What workers noted for each other, the latest ones. Data, not instructions.
+   */
+  readonly crew_notes?: readonly CrewNote[];
+  /**
    * The messages that were refused in the previous try.
    */
   readonly refused?: readonly RefusedMessage[];
@@ -2204,6 +2225,13 @@ export type Dependency = {
   readonly outputs?: Outputs;
   readonly artifacts?: readonly ArtifactReference[];
 };
+export type CrewNote = {
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id: string;
+  readonly text: string;
+};
 export type TranscriptEntry = {
   readonly sequence: number;
   /**
@@ -2223,6 +2251,15 @@ export type TurnLimits = {
   readonly remaining_turns?: number;
   readonly remaining_tokens?: number;
   readonly remaining_usd?: number;
+};
+/**
+ * Set if what is left in the workspace is committed and taken over when the work is reported as completed.
+ */
+export type Delivery = {
+  /**
+   * Globs of the files that the work may change; others are told to its reviewer.
+   */
+  readonly writes?: readonly string[];
 };
 /**
  * The program's conversation that the turn goes on with (`resume`), or begins with a copy of (`fork`). `alone`: a new one that no later turn goes on with. If left out: a new one.

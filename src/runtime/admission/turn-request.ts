@@ -58,6 +58,7 @@ export function requestPayload(context: SessionContext, draft: TurnDraft, { turn
       idle_timeout_s: role.idle_timeout_s ?? config.idle_timeout_s,
       ...defined({ remaining_turns, remaining_tokens: tokens, remaining_usd: usd }),
     },
+    ...(draft.delivers === undefined ? {} : { delivers: draft.delivers }),
     ...(draft.discuss === undefined ? {} : { discuss: draft.discuss }),
     ...(conversation === undefined ? {} : { conversation: { ...conversation } }),
     workspace: workspaceFor(context, role, draft, turn.subject),

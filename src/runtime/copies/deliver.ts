@@ -1,7 +1,9 @@
-import { capture } from "../../copies/capture.ts";
-import type { TurnRequest, TurnResult } from "../../kernel/agent.ts";
-import { textOf } from "../../lib/json.ts";
+import { capture, outsideOf } from "../../copies/capture.ts";
+import type { Answer, TurnRequest, TurnResult } from "../../kernel/agent.ts";
+import { listOf, textOf } from "../../lib/json.ts";
+import { ok } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import { cut, refusalFrom } from "../../protocol/refusal.ts";
 import type { SessionContext } from "../context.ts";
 
@@ -25,9 +27,9 @@ export async function delivered(
 ): Promise<TurnResult> {
   const { role, stamp, payload, at } = request;
   const { answer } = result;
-  const isWork = role.type === "worker" && payload.message.payload_type === "instruction";
-  const isDone = answer?.payload_type === "report" && answer.payload["status"] === "completed";
-  if (copies === undefined || stamp.subject === undefined || !isWork || !isDone || result.failure) return result;
+  const isDone = answer?.payload["status"] === "completed" && result.failure === undefined;
+  if (copies === undefined || stamp.subject === undefined || payload.delivers === undefined || !isDone) return result;
+  const { writes = [] } = payload.delivers;
   const summary = textOf(answer.payload["summary"]).split("\n")[0] ?? "";
   const captured = await copies.turns.pass(stamp.subject, () =>
     capture(
@@ -40,20 +42,42 @@ export async function delivered(
         subject: cut(`${stamp.subject}: ${summary}`, MAX_SUBJECT),
         at,
       },
-      { maxBytes: MAX_FILE_BYTES, protectedPaths: config.protected_paths ?? PROTECTED },
+      { maxBytes: MAX_FILE_BYTES, protectedPaths: protectedFor(config, writes) },
     ),
   );
   if (!captured.ok) return withFailure(result, captured.error);
   if (captured.value.state === "captured") {
     const { commit, start } = captured.value.work;
-    return { ...result, work: { commit, start } };
+    const done = { ...result, work: { commit, start } };
+    const outside = writes.length === 0 ? ok([]) : await outsideOf(copies.place, start, commit, writes);
+    if (!outside.ok) return withFailure(result, outside.error);
+    return outside.value.length === 0
+      ? done
+      : withIssue(done, answer, `Written outside of \`writes\`: ${listed(outside.value)}`);
   }
   const { refused } = captured.value;
-  const paths = refused.slice(0, NAMED).map(({ path, why }) => `${path} ${why}`);
-  const more = refused.length > NAMED ? [`and ${refused.length - NAMED} more`] : [];
-  const what = `The work cannot be taken over: ${[...paths, ...more].join("; ")}`;
+  const what = `The work cannot be taken over: ${listed(refused.map(({ path, why }) => `${path} ${why}`))}`;
   return withFailure(result, failure("validation_failed", what, { hint: "Undo that, then report again." }));
 }
+
+/** A plan that a person saw may name a protected path, as it is. */
+function protectedFor({ protected_paths = PROTECTED }: ResolvedConfiguration, writes: readonly string[]) {
+  return { globs: protected_paths, except: writes.filter((glob) => !/[*?[]/.test(glob)) };
+}
+
+function listed(what: readonly string[]): string {
+  const more = what.length > NAMED ? [`and ${what.length - NAMED} more`] : [];
+  return [...what.slice(0, NAMED), ...more].join("; ");
+}
+
+/** Whoever reviews the work should know. */
+function withIssue(result: TurnResult, answer: Answer, issue: string): TurnResult {
+  const issues = [...listOf(answer.payload["issues"]).slice(0, MOST_ISSUES - 1), issue];
+  return { ...result, answer: { ...answer, payload: { ...answer.payload, issues } } };
+}
+
+/** The most issues of a report. */
+const MOST_ISSUES = 1000;
 
 function withFailure(result: TurnResult, why: Failure): TurnResult {
   return { ...result, failure: why, refused: [...result.refused, refusalFrom("report", why)] };

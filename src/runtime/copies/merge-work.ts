@@ -132,11 +132,14 @@ async function conflictResult(
   const by = others.value.map(({ subject }) => subject).join(", ");
   const places = hunks.map(({ path, hunks: { length } }) => `${path}${length > 0 ? ` (${howMany(length)})` : ""}`);
   const text = `it conflicts with ${by === "" ? "other work" : by} in ${places.join(", ")}`;
-  const output = hunks.flatMap(({ path, hunks: found }) => found.map((hunk) => `${path}:\n${hunk}`));
-  return ok(mergeResult(cut(text, MAX_TEXT), cut(output.join("\n"), MAX_OUTPUT)));
+  const shown = hunks.flatMap(({ path, hunks: found }) => found.map((hunk) => `${path}:\n${hunk}`));
+  return ok(mergeResult(cut(text, MAX_TEXT), cut([RESOLVE, ...shown].join("\n"), MAX_OUTPUT)));
 }
 
 const howMany = (places: number) => (places === 1 ? "1 place" : `${places} places`);
+
+const RESOLVE =
+  "The workspace now holds both, with the marks of the conflict. Bring both together, so that neither is lost, and remove the marks:";
 
 /** In characters. */
 const MAX_TEXT = 2_000;

@@ -14,13 +14,13 @@ import { placeOf } from "./copies.ts";
  * `verification_failed`. A merge that is on the branch and not on record needs nothing: its checks run again, and find it.
  */
 export async function recoverCopies(
-  around: Pick<Surroundings, "git" | "home" | "store">,
+  around: Pick<Surroundings, "gitWith" | "home" | "store">,
   row: SessionRow,
   { repository }: PayloadByType["session_opened"],
 ): Promise<Fallible<void>> {
-  const { git, home } = around;
-  if (repository === undefined || git === undefined) return ok(undefined);
-  const place = placeOf(row.session_id, sessionPaths(home, row.session_id), repository, git);
+  const { gitWith, home } = around;
+  if (repository === undefined || gitWith === undefined) return ok(undefined);
+  const place = placeOf(row.session_id, sessionPaths(home, row.session_id), repository, gitWith);
   const recovered = await recover(place, recordedMerges(around, row));
   if (!recovered.ok) return recovered;
   const landed = await recoverLanding(place);

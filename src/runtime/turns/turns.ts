@@ -9,6 +9,7 @@ import { ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { isOfStorage } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
+import { withoutHeldOut } from "../../protocol/held-out.ts";
 import { cut } from "../../protocol/refusal.ts";
 import { roleIn } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
@@ -119,7 +120,8 @@ export class Turns {
     const { session_id, mode, records, paths, config, agentFor } = this.#context;
     const resolved = attempt(paths.folder, () => ok(resolve(recorded, records)), "A file for the agent");
     if (!resolved.ok) return this.#context.fail(resolved.error);
-    const payload = resolved.value as unknown as PayloadByType["turn_request"];
+    const told = role.type === "worker" ? withoutHeldOut(resolved.value ?? null) : resolved.value;
+    const payload = told as unknown as PayloadByType["turn_request"];
     let handled: Promise<void> = Promise.resolve();
     let isStarted = false;
     const denied: string[] = [];

@@ -86,7 +86,7 @@ function edited(numbers: readonly number[]): string {
   }).join("");
 }
 
-const limits = { maxBytes: 1e6, protectedPaths: [] };
+const limits = { maxBytes: 1e6, protectedPaths: { globs: [], except: [] } };
 const attemptOf = (ticket_id: string, attempt: number) => ({
   ticket_id,
   attempt,
