@@ -2,11 +2,13 @@ import type { LedgerChecks } from "../kernel/ledger.ts";
 import { resolve } from "../kernel/references.ts";
 import { type JsonObject, textOf } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import type { SessionContext } from "./context.ts";
 import { mergeWork } from "./copies/merge-work.ts";
 import { checkOn } from "./copies/prepare.ts";
-import { withBase } from "./copies/base.ts";
-import { type Runnable, runCriteria } from "./criteria.ts";
+import { testsOfBase, withBase } from "./copies/base.ts";
+import type { Copies } from "./copies/copies.ts";
+import { type Checked, type Runnable, runCriteria } from "./criteria.ts";
 
 interface RunningChecks {
   readonly subject: string | undefined;
@@ -81,16 +83,33 @@ export class Checks {
     const run = (directory: string) => runCriteria(context, { check_id, subject, directory, input }, criteria, signal);
     const { copies } = context;
     const { commit } = checks;
-    const results =
-      copies === undefined || commit === undefined
-        ? ok(await run(context.workspace))
-        : await checkOn(context, copies, { commit, subject }, signal, run);
-    const told =
-      results.ok && results.value && copies && subject !== undefined
-        ? await withBase(context, copies, { check_id, subject }, results.value, signal)
-        : results;
-    if (told.ok) return told.value && { results: told.value };
-    context.fail(told.error);
+    if (copies === undefined || commit === undefined) return payloadOf(await run(context.workspace));
+    const done = await this.#onCommit({ ...checks, commit }, copies, criteria, run, signal);
+    if (done.ok) return done.value;
+    context.fail(done.error);
     return undefined;
   }
+
+  /** With copies of the repository: also what the commit from which the session started says of the work. */
+  async #onCommit(
+    checks: LedgerChecks & { readonly commit: string },
+    copies: Copies,
+    criteria: readonly Runnable[],
+    run: (directory: string) => Promise<Checked[] | undefined>,
+    signal: AbortSignal,
+  ): Promise<Fallible<JsonObject | undefined>> {
+    const context = this.#context;
+    const results = await checkOn(context, copies, checks, signal, run);
+    if (!results.ok || results.value === undefined || checks.subject === undefined)
+      return results.ok ? ok(payloadOf(results.value)) : results;
+    const told = await withBase(context, copies, checks, results.value, signal);
+    if (!told.ok || told.value?.every(({ passed }) => passed) !== true)
+      return told.ok ? ok(payloadOf(told.value)) : told;
+    const tests = await testsOfBase(context, copies, checks, criteria, signal);
+    return tests.ok ? ok({ ...payloadOf(told.value), ...tests.value }) : tests;
+  }
+}
+
+function payloadOf(results: Checked[] | undefined): JsonObject | undefined {
+  return results && { results };
 }

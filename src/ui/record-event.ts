@@ -166,9 +166,14 @@ function whyFailed(record: UnsealedRecord, width: number): string {
 }
 
 function checks(payload: JsonObject, width: number, which: string): Told {
+  const { files, results } = objectOf(payload.base_tests);
+  const softer =
+    files === undefined
+      ? ""
+      : `; it changes tests: ${clipped(allWords(files).join(", "), width)}, with which as they were ${listOf(results).filter((one) => objectOf(one).passed !== true).length} fail`;
   const failed = failedChecks(payload);
   const all = resultsOf(payload).length;
-  if (failed.length === 0) return { text: `${which}: ${all} passed`, style: "dim" };
+  if (failed.length === 0) return { text: `${which}: ${all} passed${softer}`, style: softer === "" ? "dim" : "yellow" };
   return { text: `${which}: ${failed.length} of ${all} FAILED ${quoted(failed.join("; "), width)}`, style: "yellow" };
 }
 

@@ -44,7 +44,11 @@ interface LogRecord {
   readonly payload: {
     readonly results?: readonly { readonly passed: boolean; readonly criterion: { readonly text: string } }[];
     readonly merge?: { readonly state: string; readonly files?: readonly string[] };
-    readonly message?: string;
+    readonly base_tests?: {
+      readonly files: readonly string[];
+      readonly results: readonly { readonly passed: boolean }[];
+    };
+    readonly message?: unknown;
   };
   readonly record: { readonly ticket_id?: string };
 }
@@ -245,5 +249,27 @@ describe("with a copy of the repository for each ticket", () => {
     const reports = await recordsOf(here, await onlySession(here), "report");
     const issues = reports.flatMap(({ payload }) => (payload as { readonly issues?: readonly string[] }).issues ?? []);
     expect(issues).toEqual(["Written outside of `writes`: elsewhere"]);
+  });
+
+  it("work that changes an existing test is also checked with the test as it was, and somebody judges it", async () => {
+    const { here } = repository({ ...BASE, "tests/a.sh": "grep -q 5 a.txt\n" });
+    const more = { acceptance_criteria: [{ text: "the tests pass", command: ["sh", "tests/a.sh"] }], review: "checks" };
+    const ran = await run(here, [
+      { task_id: "soft", shell: "sed -i s/5/five/ a.txt; echo true > tests/a.sh", more },
+      { task_id: "good", shell: "echo 10 >> a.txt; echo 'grep -q 10 a.txt' >> tests/b.sh", more },
+    ]);
+    expect(ran.code).toBe(0);
+    const records = await recordsOf(here, await onlySession(here), "check_result");
+    const tests = (id: string) =>
+      records.flatMap(({ record, payload: { base_tests } }) =>
+        record.ticket_id === id && base_tests ? [[base_tests.files, base_tests.results.map((one) => one.passed)]] : [],
+      );
+    expect(tests("soft")).toEqual([[["tests/a.sh"], [false]]]);
+    expect(tests("good")).toEqual([]);
+    const requests = await recordsOf(here, await onlySession(here), "turn_request");
+    const reviewed = requests.filter(
+      ({ payload }) => (payload.message as { payload_type?: string } | undefined)?.payload_type === "review_request",
+    );
+    expect(reviewed.map(({ record }) => record.ticket_id)).toEqual(["soft"]);
   });
 });

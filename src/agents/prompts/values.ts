@@ -77,6 +77,10 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   failed_checks: ({ payload }) =>
     listOf(latest(payload.context.history, "check_result")["results"]).filter(hasFailed).map(checkWords),
   checks: ({ payload }) => listOf(objectOf(payload.message.payload)["checks"]).map(checkWords),
+  base_tests: ({ payload }) => {
+    const { files, results } = objectOf(objectOf(payload.message.payload)["base_tests"]);
+    return files === undefined ? undefined : [listOf(files).map(textOf).join(", "), ...listOf(results).map(checkWords)];
+  },
   history: (request) =>
     historyWords(request.payload.context.history, request.payload.message.payload_type, isRework(request)),
   "answer.types": ({ payload }) => answersTo(payload.expects).join(", "),

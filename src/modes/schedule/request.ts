@@ -93,6 +93,7 @@ function message(
         instruction: valueAt(ticket.instruction),
         report: payloadOf(ticket.report),
         checks: ticket.check === undefined ? [] : from(ticket.check, "/results"),
+        ...(ticket.check === undefined ? {} : { base_tests: from(ticket.check, "/base_tests") }),
         artifacts: artifactsOf(ticket).map(payloadOf),
       };
     case "error":

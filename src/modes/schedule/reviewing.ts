@@ -63,6 +63,7 @@ export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void 
     checks_passed: passed,
     failed_reviews: undefined,
     ...(passed ? { failed_as: undefined } : {}),
+    softened: fact.payload.base_tests?.results.some((result) => !result.passed) === true ? true : undefined,
   });
   if (
     !passed &&
@@ -118,6 +119,8 @@ function askForReview(draft: Draft, id: string): void {
       return;
     }
     case "checks":
+      // Whether tests were mended or softened, somebody has to judge.
+      if (ticket.checks_passed && ticket.softened) return offer(draft, id, "review_request");
       if (ticket.checks_passed) {
         draft.out.envelope({
           target: "user",

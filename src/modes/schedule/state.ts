@@ -107,6 +107,8 @@ export interface Ticket extends Holder {
   readonly failed_as?: string;
   readonly check?: number;
   readonly checks_passed?: boolean;
+  /** Set if its latest work fails the checks with existing tests as they were before it. */
+  readonly softened?: boolean;
   /** The commit of the work as its worker last delivered it, in a session with copies of the repository. */
   readonly work?: string;
   /** The records of its artifacts, by label. A label that is used again refers to the newer artifact. */

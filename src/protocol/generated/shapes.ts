@@ -225,6 +225,18 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "ask_id"
   ]
  },
+ "common.base_tests": {
+  "fields": {
+   "files": "",
+   "results": {
+    "list": "common.check"
+   }
+  },
+  "required": [
+   "files",
+   "results"
+  ]
+ },
  "check_result": {
   "fields": {
    "check_id": "",
@@ -232,6 +244,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "results": {
     "list": "common.check"
    },
+   "base_tests": "common.base_tests",
    "merge": {
     "fields": {
      "state": "",
@@ -889,6 +902,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "checks": {
     "list": "common.check"
    },
+   "base_tests": "common.base_tests",
    "artifacts": {
     "list": "artifact_ref"
    },

@@ -884,8 +884,16 @@ export type CheckResult = {
    */
   readonly ticket_id?: string;
   readonly results: readonly Check[];
+  readonly base_tests?: TestsOfTheBase;
   readonly merge?: Merge;
   readonly metadata?: Metadata;
+};
+/**
+ * Existing tests that the work changes or removes, and the results of the checks with them as they were.
+ */
+export type TestsOfTheBase = {
+  readonly files: readonly string[];
+  readonly results: readonly Check[];
 };
 /**
  * Of checks that merge a ticket's work: what came of it. The first result says how it merges with what others have done.
@@ -1622,6 +1630,7 @@ export type ReviewRequest = {
   readonly instruction?: Instruction;
   readonly report: Report;
   readonly checks?: readonly Check[];
+  readonly base_tests?: TestsOfTheBase;
   readonly artifacts?: readonly ArtifactReference[];
   readonly diff_stat?: string;
   readonly metadata?: Metadata;

@@ -1,4 +1,7 @@
+import { withTestsOf } from "../../copies/base-tests.ts";
+import { CHECK_TREE, copyOf } from "../../copies/copy.ts";
 import type { LedgerChecks } from "../../kernel/ledger.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import type { SessionContext } from "../context.ts";
@@ -32,4 +35,28 @@ export async function withBase(
     told.push(wasGreen ? { ...result, passed: false, output: GREEN } : result);
   }
   return ok(told);
+}
+
+/** The most files that are named. */
+const MOST_FILES = 1000;
+
+/** Existing tests that the work changes, and the results of the criteria with them as they were. None if it changes none. */
+export async function testsOfBase(
+  context: SessionContext,
+  copies: Copies,
+  { check_id, subject = "", commit }: Pick<LedgerChecks, "check_id" | "subject"> & { readonly commit: string },
+  criteria: readonly Runnable[],
+  signal: AbortSignal,
+): Promise<Fallible<JsonObject>> {
+  const { start, merging } = copyOf(copies.place, subject) ?? {};
+  const base = merging ?? start ?? copies.repository.base;
+  const changed = await copies.turns.pass(CHECK_TREE, () => withTestsOf(copies.place, base, commit));
+  if (!changed.ok) return changed;
+  if (changed.value === undefined) return ok({});
+  const { files, tree } = changed.value;
+  const results = await checkOn(context, copies, { commit: tree }, signal, (directory) =>
+    runCriteria(context, { check_id, subject, directory }, criteria, signal),
+  );
+  if (!results.ok) return results;
+  return ok({ base_tests: { files: files.slice(0, MOST_FILES), results: results.value ?? [] } });
 }
