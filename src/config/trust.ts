@@ -46,9 +46,9 @@ export function trustNeeded(
 function usualSettings(person: Configuration | undefined): Fallible<JsonObject> {
   const document = person?.settings && loadDocument(person.settings);
   if (document?.ok === false) return err(problemsFailure([document.error]));
-  const { budget, review, proposal, isolation } = CONFIGURATION_DEFAULTS;
+  const { budget, review, proposal } = CONFIGURATION_DEFAULTS;
   const own = objectOf(document?.value.value);
-  return ok({ review, proposal, isolation, ...own, budget: { ...budget, ...objectOf(own.budget) } });
+  return ok({ review, proposal, isolation: "worktree", ...own, budget: { ...budget, ...objectOf(own.budget) } });
 }
 
 /** Whether a project may set this value without trust, where the `usual` one would apply without it. */

@@ -41,10 +41,7 @@ export function examined(git: Git, folder: string, home: string, base = "HEAD"):
         hint: "Install a newer git, or work without copies: --isolation none",
       });
     const root = repositoryRoot(folder);
-    if (root === undefined)
-      return fails("environment", `A copy for each ticket needs a git repository, and ${folder} is in none.`, {
-        hint: "Run `git init` and commit, or work without copies: --isolation none",
-      });
+    if (root === undefined) return noRepository(folder);
     const outer = repositoryRoot(home);
     if (outer !== undefined)
       return fails("environment", `Copies cannot lie in ${home}, because it is inside the repository ${outer}.`, {
@@ -88,6 +85,13 @@ export function examined(git: Git, folder: string, home: string, base = "HEAD"):
       hooks: hooksOf(root, value("core.hookspath")),
       missingFilters: await filtersMissing(git, root, commit, settings),
     });
+  });
+}
+
+/** The failure of copies outside of a repository. */
+export function noRepository(folder: string): Fallible<never> {
+  return fails("environment", `A copy for each ticket needs a git repository, and ${folder} is in none.`, {
+    hint: "Run `git init` and commit, or work without copies: --isolation none",
   });
 }
 

@@ -134,7 +134,7 @@ const WRONG: readonly Wrong[] = [
   ...["turns", "tokens", "usd"].map(
     (kind): Wrong => [["run", "--plan", "good.json", `--budget-${kind}`, "0"], 2, `--budget-${kind}`],
   ),
-  [["run", "--plan", "good.json", "--isolation", "worktree"], 2, '"worktree"'],
+  [["run", "--plan", "good.json", "--isolation", "worktree"], 3, "needs a git repository"],
   [["run", "--plan", "good.json", "--isolation", "moon"], 2, "--isolation"],
   [["run", "--plan", "good.json", "--base", "main"], 2, "--base"],
   [["run", "--plan", "good.json", "--detach", "--foreground"], 2, "--detach"],

@@ -31,6 +31,7 @@ const always: { [sender in Sender]: PayloadType[] } = {
     "timer_fired",
     "time_shifted",
     "check_result",
+    "merge_begun",
     "session_stopped",
     "session_recovered",
     "session_reopened",

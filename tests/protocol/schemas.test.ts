@@ -78,6 +78,7 @@ const required: { [name: string]: string } = {
   session_stopped: "/reason /message",
   session_recovered: "/graceful /epoch /turns /turns/*/turn_id /turns/*/run",
   session_reopened: "/reason",
+  merge_begun: "/check_id /ticket_id /commit /tip",
   session_begun: "/session_id /mode /budget",
   session_finished:
     "/session_id /outcome /usage /log /usage/turns /usage/input_tokens /usage/output_tokens /usage/cost_usd /log/records /log/head",

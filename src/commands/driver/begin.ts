@@ -68,11 +68,11 @@ export async function beginOrResume(
     const existing = sessionCalled(home.store, named);
     if (!existing.ok) return existing;
     if (existing.value) return resumeSame(context, home, existing.value, input.value, runOptions.value);
-    const declined = await warnBefore(context, home.store, input.value, runOptions.value);
-    if (declined !== undefined) return ok(declined);
     const chosen = await chooseBase(context, home.home, input.value, runOptions.value);
     if (!chosen.ok) return chosen;
     if (typeof chosen.value === "number") return ok(chosen.value);
+    const declined = await warnBefore(context, home.store, chosen.value, runOptions.value);
+    if (declined !== undefined) return ok(declined);
     return begin(context, home, named ?? newSessionId(input.value.mode), chosen.value, runOptions.value);
   });
 }
@@ -89,10 +89,10 @@ export async function beginDetached(
   if (!wanted.ok) return wanted;
   const input = wanted.value;
   return withHome(openHome(context), async (home) => {
-    await warnBefore(context, home.store, input, runOptions.value);
     const chosen = await chooseBase(context, home.home, input, runOptions.value);
     if (!chosen.ok) return chosen;
     if (typeof chosen.value === "number") throw new Error("nobody was asked, and declined");
+    await warnBefore(context, home.store, chosen.value, runOptions.value);
     const order = {
       do: "begin",
       session_id: newSessionId(input.mode),

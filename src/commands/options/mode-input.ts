@@ -80,6 +80,10 @@ export async function readModeInput(
   if (!ready.ok) return ready;
   const { roles, settings } = ready.value;
   const { workspace } = settings.values;
+  if (settings.values.isolation === "worktree")
+    return fails("usage", `Isolation "worktree" is for the tickets of bosun run: a ${name} works in no copies.`, {
+      hint: 'Use "none", or leave the setting out.',
+    });
   const session = { requirement: requirement.value, config: settings.values, roles, workspace, facts: [] };
   return ok({
     mode: name,

@@ -4,6 +4,7 @@ import { type AskedOf, checkedRequirement, standardInput, typedRequirement } fro
 import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
+import { noRepository } from "../../copies/preflight.ts";
 import { repositoryRoot } from "../../lib/git-directories.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
@@ -159,6 +160,7 @@ async function inputOf(
     return fails("usage", "--base and --include-dirty say what copies of the repository start from.", {
       hint: "Add --isolation worktree, or leave them out.",
     });
+  if (isCopied && repositoryRoot(config.workspace) === undefined) return noRepository(config.workspace);
   const input: JsonObject = {
     ...(given ? { plan_given: true } : {}),
     // By which an existing session recognises the same plan.

@@ -28,7 +28,10 @@ export function mergeWork(
   return copies.turns.pass("", async () => {
     while (!signal.aborted) {
       const done = await mergeOnce(context, copies, checks, criteria, signal);
-      if (!done.ok) return void context.fail(done.error);
+      if (!done.ok) {
+        context.fail(done.error);
+        return undefined;
+      }
       if (done.value === "moved") continue;
       if (done.value?.isMerged === true) await leaveCopy(context, copies, checks.subject ?? "", signal);
       return done.value?.payload;
