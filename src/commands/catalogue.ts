@@ -88,6 +88,24 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ["bosun cancel s-k3m9pa build", 'bosun cancel s-k3m9pa --reason "No longer needed." --yes'],
       load: () => import("./cancel.ts"),
     },
+    merge: {
+      decides: true,
+      summary: "bring what a session made into your branch",
+      examples: ["bosun merge", "bosun merge s-k3m9pa --into result", "bosun merge --squash --partial"],
+      load: () => import("./merge.ts"),
+    },
+    undo: {
+      decides: true,
+      summary: "take a session's merge back, and keep what came later",
+      examples: ["bosun undo", "bosun undo s-k3m9pa"],
+      load: async () => ({ register: (await import("./merge.ts")).registerUndo }),
+    },
+    discard: {
+      decides: true,
+      summary: "put what a session made into the trash, or bring it back",
+      examples: ["bosun discard", "bosun discard s-k3m9pa --yes", "bosun discard --restore s-k3m9pa"],
+      load: () => import("./discard.ts"),
+    },
     rm: {
       decides: true,
       summary: "move closed sessions to the trash, or back",
@@ -134,6 +152,11 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       summary: "what happened, and what agents printed",
       examples: ["bosun log s-k3m9pa", "bosun log s-k3m9pa build", "bosun log -f s-k3m9pa build"],
       load: () => import("./log.ts"),
+    },
+    diff: {
+      summary: "what a session, or one ticket, has changed",
+      examples: ["bosun diff", "bosun diff s-k3m9pa build --stat", "bosun diff --tool meld"],
+      load: () => import("./diff.ts"),
     },
     replay: {
       summary: "play or list the recorded messages; --verify proves them",

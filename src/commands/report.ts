@@ -20,6 +20,7 @@ import { fails, type Fallible, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { isDamaged } from "../ui/proof-words.ts";
+import { ticketsOf } from "../ui/report/figures.ts";
 import { htmlReport } from "../ui/report/html/html-report.ts";
 import { PAGE_MARK } from "../ui/report/html/page.ts";
 import { MARKDOWN_MARK, markdownReport } from "../ui/report/markdown.ts";
@@ -29,6 +30,7 @@ import { terminalReport } from "../ui/report/terminal.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
+import { whereabouts } from "./lookup/copies.ts";
 import { type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
 import { projectionIn } from "./lookup/modes.ts";
 import { gatherReport } from "./presenters/gathered-report.ts";
@@ -194,5 +196,10 @@ function show(
   if (paths.length > 0) return;
   for (const line of terminalReport(made, out)) out.line(line);
   out.line();
-  tellNext(out, `bosun report ${typedName(source)} --html report.html`);
+  const { home, row } = source;
+  const { presentation } = made;
+  const isHere = home !== undefined && row !== undefined && presentation !== undefined;
+  const where = isHere ? whereabouts(home, row.session_id, { presentation, tickets: ticketsOf(made) }) : undefined;
+  if (where !== undefined) out.line(safeLine(where.words));
+  tellNext(out, ...(where?.next ?? []), `bosun report ${typedName(source)} --html report.html`);
 }

@@ -32,6 +32,8 @@ export interface Landing {
   /** What the checkout holds before. */
   readonly from: string;
   readonly made: string;
+  /** The landing that it takes back. */
+  readonly undoes?: string;
 }
 
 export type Planned =
@@ -52,7 +54,19 @@ interface Aim {
 
 const OLD = "refs/bosun/landing/old";
 const MADE = "refs/bosun/landing/made";
-const journalOf = ({ folder }: Place) => join(folder, "landing.json");
+const journalOf = ({ folder }: Pick<Place, "folder">) => join(folder, "landing.json");
+const landedOf = ({ folder }: Pick<Place, "folder">) => join(folder, "landed.json");
+
+/** What of the session is in branches of the person's now, oldest first. */
+export function landings(place: Pick<Place, "folder">): readonly Landing[] {
+  return JSON.parse(textIn(landedOf(place)) ?? "[]") as Landing[];
+}
+
+/** The landing in whose middle the program was killed, if there is one. */
+export function cutLanding(place: Place): Landing | undefined {
+  const text = textIn(journalOf(place));
+  return text === undefined ? undefined : (JSON.parse(text) as Landing);
+}
 
 /** Makes the commit that brings the session's branch into a person's, in the session's repository, where it can be checked. */
 export function planMerge(place: Place, aim: Aim, { squash = false } = {}): Promise<Fallible<Planned>> {
@@ -63,13 +77,11 @@ export function planMerge(place: Place, aim: Aim, { squash = false } = {}): Prom
     const old = await fetched(place, aim);
     const [from, tip] = [old ?? (await objectOf(place, BASE)), await objectOf(place, SESSION)];
     if (from === undefined || tip === undefined) return noSession(place);
-    if ((await answered(own(place, ["merge-base", "--is-ancestor", tip, from]))).yes)
-      return fails("usage", `${aim.branch} already holds what ${place.session_id} made.`, {
-        hint: "`bosun diff` shows what that is.",
-      });
+    if ((await answered(own(place, ["merge-base", "--is-ancestor", tip, from]))).yes) return holdsAll(place, aim);
     const result = await mergeTrees(place, from, tip);
     if ("entries" in result)
       return ok({ state: "refused", why: "the branch has moved, and conflicts", paths: result.files });
+    if (result.tree === (await objectOf(place, `${from}^{tree}`))) return holdsAll(place, aim);
     const parents = squash ? [from] : [from, tip];
     return ok(await planned(place, aim, { tree: result.tree, parents, old: old ?? NO_COMMIT, from, trailers: {} }));
   });
@@ -99,7 +111,14 @@ export function planUndo(place: Place, aim: Aim, landing: Landing): Promise<Fall
     if ("entries" in result)
       return ok({ state: "refused", why: "later commits changed the same", paths: result.files });
     const trailers = { "Bosun-Undo": landing.made };
-    return ok(await planned(place, aim, { tree: result.tree, parents: [now], old: now, from: now, trailers }));
+    const plan = { tree: result.tree, parents: [now], old: now, from: now, trailers, undoes: landing.made };
+    return ok(await planned(place, aim, plan));
+  });
+}
+
+function holdsAll({ session_id }: Place, { branch }: Aim) {
+  return fails("usage", `${branch} already holds what ${session_id} made.`, {
+    hint: `bosun diff ${session_id}`,
   });
 }
 
@@ -116,17 +135,20 @@ async function fetched(place: Place, { root, branch }: Aim): Promise<string | un
   return text;
 }
 
-interface Plan extends Pick<Landing, "old" | "from"> {
+interface Plan extends Pick<Landing, "old" | "from" | "undoes"> {
   readonly tree: string;
   readonly parents: readonly string[];
   readonly trailers: Readonly<Record<string, string>>;
 }
 
-async function planned(place: Place, aim: Aim, { old, from, ...content }: Plan): Promise<Planned> {
+async function planned(place: Place, aim: Aim, { old, from, undoes, ...content }: Plan): Promise<Planned> {
   const { root, isTrusted, branch, subject, at, author } = aim;
   const made = await commit(place, { ...content, subject, at, ...(author !== undefined && { author }) });
   await own(place, ["update-ref", MADE, made]);
-  return { state: "planned", landing: { root, isTrusted, branch, old, from, made } };
+  return {
+    state: "planned",
+    landing: { root, isTrusted, branch, old, from, made, ...(undoes !== undefined && { undoes }) },
+  };
 }
 
 /** Moves the person's branch, and writes exactly what differs into its checkout, if there is one and nothing of the person's is in the way. */
@@ -148,7 +170,7 @@ export function land(place: Place, landing: Landing): Promise<Fallible<Landed>> 
       const paths = await pathsInTheWay({ ...landing, git: place.git, worktree }, await changesOf(place, landing));
       if (paths.length > 0) return ok({ state: "refused", why: `${worktree} has changes of its own`, paths });
     }
-    writeJournal(place, landing);
+    writeWhole(place, journalOf(place), landing);
     await move(place, landing, worktree);
     return ok({ state: "landed" });
   });
@@ -158,15 +180,14 @@ export function land(place: Place, landing: Landing): Promise<Fallible<Landed>> 
 export function recoverLanding(place: Place): Promise<Fallible<Landing | undefined>> {
   const journal = journalOf(place);
   return tried<Landing | undefined>("A landing cannot be ended", journal, async () => {
-    const text = textIn(journal);
-    if (text === undefined) return ok(undefined);
-    const landing = JSON.parse(text) as Landing;
+    const landing = cutLanding(place);
+    if (landing === undefined) return ok(undefined);
     const { root, branch, old, from, made } = landing;
     const worktree = await worktreeOf(place.git, root, branch);
     removeLocks(root, worktree, [branch, refAt(place)], statSync(journal).mtimeMs);
     const now = await answered(place.git(root, ["rev-parse", "--quiet", "--verify", branch]));
     if (now.yes && now.text === made) {
-      rmSync(journal);
+      end(place, landing);
       return ok(landing);
     }
     if ((now.yes ? now.text : NO_COMMIT) !== old)
@@ -210,18 +231,25 @@ async function move(place: Place, landing: Landing, worktree: string | undefined
   const { name, email } = place.committer;
   const variables = { GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
   await place.git(root, ["update-ref", "-m", `bosun: ${place.session_id}`, branch, made, old], { variables });
+  end(place, landing);
+}
+
+/** What landed is known before the journal goes, so that it can always be taken back. */
+function end(place: Place, landing: Landing): void {
+  const others = landings(place).filter(({ made }) => made !== landing.made && made !== landing.undoes);
+  writeWhole(place, landedOf(place), landing.undoes === undefined ? [...others, landing] : others);
   rmSync(journalOf(place));
 }
 
-/** On disk before the first file of the person's changes. */
-function writeJournal(place: Place, landing: Landing): void {
-  const [journal, partial] = [journalOf(place), `${journalOf(place)}.new`];
+/** Replaces a file, and returns once it is on disk: the journal, before the first file of the person's changes. */
+function writeWhole(place: Place, path: string, value: unknown): void {
+  const partial = `${path}.new`;
   rmSync(partial, { force: true });
   const file = openSync(partial, "wx", OWN.mode);
-  writeSync(file, JSON.stringify(landing));
+  writeSync(file, JSON.stringify(value));
   fsyncSync(file);
   closeSync(file);
-  renameSync(partial, journal);
+  renameSync(partial, path);
   const folder = openSync(place.folder, "r");
   fsyncSync(folder);
   closeSync(folder);

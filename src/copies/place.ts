@@ -30,7 +30,7 @@ export const SESSION = "refs/bosun/session";
 /** In place of a commit, for git: the ref must not exist. */
 export const NO_COMMIT = "";
 
-export function repositoryOf({ folder }: Place): string {
+export function repositoryOf({ folder }: Pick<Place, "folder">): string {
   return join(folder, "repo.git");
 }
 

@@ -21,6 +21,7 @@ const COMMANDS = {
   config: [],
   diff: ["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"],
   "diff-tree": ["--no-ext-diff"],
+  difftool: ["--dir-diff", "--no-prompt", "--no-symlinks"],
   fetch: ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"],
   "for-each-ref": [],
   grep: ["--no-textconv", "--no-recurse-submodules"],
@@ -110,6 +111,8 @@ interface GitOptions {
   readonly variables?: Readonly<Record<`GIT_${string}`, string>>;
   /** What is written to its standard input, or the file with it. */
   readonly input?: string | { readonly file: string };
+  /** Whether git, with the program that it starts for a person, has the terminal of this process. */
+  readonly hasTerminal?: boolean;
 }
 
 /** Runs a git command in a directory and returns its standard output without the last newline. */
@@ -127,7 +130,7 @@ export type Git = (
  */
 export function gitIn(environment: NodeJS.ProcessEnv): Git {
   return async (directory, [command, ...args], more = {}) => {
-    const { repository, configuration = "anyone's", variables, input, ...limits } = more;
+    const { repository, configuration = "anyone's", variables, input, hasTerminal, ...limits } = more;
     const root = repositoryRoot(directory);
     const inside = (folder: string) => root !== undefined && `${realPath(folder)}/`.startsWith(`${realPath(root)}/`);
     const PATH = absoluteFolders(environment["PATH"], (folder) => !inside(folder));
@@ -148,7 +151,7 @@ export function gitIn(environment: NodeJS.ProcessEnv): Git {
     const start = async (words: readonly string[], given: object = { stdin: "ignore" }) => {
       const file = programFile("git", directory, PATH) ?? "git";
       const ran = await execa(file, [...SETTINGS, "--no-pager", ...words], { ...around, ...limits, ...given });
-      if (!ran.failed) return ran.stdout;
+      if (!ran.failed) return ran.stdout ?? "";
       throw new Error(`git ${command}: ${ran.stderr?.trim() || ran.shortMessage}`, { cause: ran });
     };
     const settings = {
@@ -157,6 +160,7 @@ export function gitIn(environment: NodeJS.ProcessEnv): Git {
       own: () => OWN_SETTINGS,
     };
     const words = [...(await settings[configuration]()), command, ...COMMANDS[command], ...args];
+    if (hasTerminal === true) return start(words, { stdio: "inherit" });
     if (input === undefined) return start(words);
     return start(words, typeof input === "string" ? { input } : { inputFile: input.file });
   };

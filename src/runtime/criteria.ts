@@ -6,9 +6,14 @@ import { outagePause, UNAVAILABLE } from "../kernel/outages.ts";
 import { defined, type JsonObject } from "../lib/json.ts";
 import type { CriterionObject } from "../protocol/payload.ts";
 import type { SessionContext } from "./context.ts";
-import { runProgram } from "./program.ts";
+import { type ProgramContext, runProgram } from "./program.ts";
 import { made, TEXT_BYTES, tooLong } from "./text-functions.ts";
 import { workspaceAway } from "./turns/away.ts";
+
+/** What criteria need of a session. */
+export type CheckContext = ProgramContext & Pick<SessionContext, "bus" | "functions"> & { readonly clock: CheckClock };
+
+type CheckClock = Pick<SessionContext["clock"], "after" | "monotonic">;
 
 /** A criterion, or what makes one text of another. */
 export type Runnable = CriterionObject & { readonly function?: string };
@@ -26,7 +31,7 @@ export interface Checking {
 
 /** Runs criteria one after the other, each command once. Undefined if the session ends first. */
 export async function runCriteria(
-  context: SessionContext,
+  context: CheckContext,
   checking: Checking,
   criteria: readonly Runnable[],
   signal: AbortSignal,
@@ -56,7 +61,7 @@ export async function runCriteria(
   return results;
 }
 
-function pause({ clock }: SessionContext, ms: number, signal: AbortSignal): Promise<void> {
+function pause({ clock }: CheckContext, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, resolve);
     signal.addEventListener("abort", () => resolve(cancel()));
@@ -65,7 +70,7 @@ function pause({ clock }: SessionContext, ms: number, signal: AbortSignal): Prom
 
 /** Undefined if the session ends first. */
 async function call(
-  { clock, functions = {} }: SessionContext,
+  { clock, functions = {} }: CheckContext,
   name: string,
   { text }: CriterionObject,
   input: string,
@@ -79,7 +84,7 @@ async function call(
 
 /** Undefined if nothing could be started, or the workspace is away. */
 async function runCommand(
-  context: SessionContext,
+  context: CheckContext,
   { check_id, subject, directory, input }: Checking,
   criterion: CriterionObject,
   signal: AbortSignal,

@@ -9,6 +9,8 @@ export interface SessionPaths {
   readonly output: string;
   /** The session's repository, and the copies of it. */
   readonly copies: string;
+  /** The same, once a person has discarded it. */
+  readonly discarded: string;
   /** Where the agents of a subject, or of the session itself, put files. */
   work(subject: string | undefined): string;
 }
@@ -22,6 +24,7 @@ export function sessionPaths(home: string, session_id: string): SessionPaths {
     artifacts: join(folder, "artifacts"),
     output: join(home, "logs", session_id, "output"),
     copies: join(folder, "copies"),
+    discarded: join(folder, "trash", "copies"),
     work: (subject) => join(folder, "work", subject ?? "_session"),
   };
 }

@@ -8,6 +8,12 @@ import { ok } from "../lib/result.ts";
 import { type Fallible, isOfStorage } from "../protocol/failure.ts";
 import type { SessionContext } from "./context.ts";
 
+/** What a program needs of a session. A command has it without running one. */
+export type ProgramContext = Pick<
+  SessionContext,
+  "closed" | "config" | "fail" | "keep" | "launcher" | "paths" | "roles" | "session_id" | "workspace"
+>;
+
 /** A program that is not an agent: a check, or the notification program. */
 export interface Program {
   readonly kind: "check" | "notification";
@@ -32,7 +38,7 @@ export interface Program {
  * nothing runs.
  */
 export async function runProgram(
-  context: SessionContext,
+  context: ProgramContext,
   program: Program,
   listener: RunListener | OutputListener,
   signal: AbortSignal,

@@ -56,7 +56,7 @@ export async function resumeSession<S>(
     const { made, opened, conversing } = left;
     const roles = rolesOf(left, change);
     if (!roles.ok) return roles;
-    const ended = await endPrograms(around, left);
+    const ended = await endPrograms(around, made, left.programs);
     if (!ended.ok) return ended;
     const mended = mendFiles(around, left);
     if (!mended.ok) return mended;
@@ -136,9 +136,11 @@ function rolesOf<S>({ made }: Left<S>, change: ResumeTerms): Fallible<readonly R
   return isOver ? ok(roles) : withSecrets(session_id, roles, process.env);
 }
 
-async function endPrograms<S>(
-  { home, launcher }: Surroundings,
-  { made: { session_id, config }, programs }: Left<S>,
+/** Ends the processes that a dead scheduler or command left: these, and those that can be told by their environment. */
+export async function endPrograms(
+  { home, launcher }: Pick<Surroundings, "home" | "launcher">,
+  { session_id, config }: Pick<Assembled<unknown>, "session_id" | "config">,
+  programs: readonly Partial<ProcessIdentity>[] = [],
 ): Promise<Fallible<void>> {
   const { folder } = sessionPaths(home, session_id);
   const processes = programs.flatMap(({ pid, started }) => (pid && started !== undefined ? { pid, started } : []));

@@ -64,6 +64,7 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   }
   if (ending.outcome !== undefined)
     lines.push(...workDoneLines(ending.tickets.map(asListed), presentation.subjectName, output));
+  if (ending.where !== undefined) lines.push("", ...hanging(safeLine(ending.where), output.width, 2));
   lines.push("");
   if (ending.report !== undefined) lines.push(...pathLines("report", ending.report, output));
   lines.push(...keptLines(output, ending), ...pathLines("log", ending.log, output));

@@ -87,6 +87,8 @@ export interface Ending {
   readonly report: string | undefined;
   /** The files kept of its work, in the plan's order; none while the session is open. */
   readonly kept: readonly string[];
+  /** Where its work is, if its tickets work in copies. */
+  readonly where: string | undefined;
   /** The folder with the session's record. */
   readonly log: string;
   /** The commands to type next. */

@@ -20,6 +20,7 @@ import { type ChildWaiting, commandFor, releasesOf, type Unheard, type Waiting }
 import { wordsOf } from "../../ui/words.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
 import { type KeptMessage, unheard, unsettled } from "../lookup/kept.ts";
+import { whereabouts } from "../lookup/copies.ts";
 import { openedWith } from "../lookup/state.ts";
 import { markInterrupted, neededOf, openTurns, readSession, type SessionView, viewOf } from "../lookup/view.ts";
 
@@ -98,6 +99,7 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
   const spent = withCutRuns(ledger);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
+  const where = whereabouts(home, session_id, left);
   return {
     ...{ session_id, presentation, free, roles, waiting, children, exit_code },
     state: state.state,
@@ -114,8 +116,9 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
     // In a reopened session, the report of an earlier end is out of date.
     report: report !== undefined && existsSync(file) ? file : undefined,
     kept: [...keptFiles(report, home), ...documents],
+    where: where?.words,
     log: paths.log,
-    next: nextSteps(session_id, { ...left, exit_code }),
+    next: [...(where?.next ?? []), ...nextSteps(session_id, { ...left, exit_code })],
   };
 }
 

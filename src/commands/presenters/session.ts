@@ -23,6 +23,7 @@ import { localMoment } from "../../ui/timeline.ts";
 import { holdSentence, showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
 import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
 import { keptCommands, type Needed, unheard } from "../lookup/kept.ts";
+import type { Whereabouts } from "../lookup/copies.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import { markInterrupted, openTurns, type StoredView } from "../lookup/view.ts";
 import { lateMessages, nextFor } from "./ending.ts";
@@ -30,6 +31,8 @@ import { lateMessages, nextFor } from "./ending.ts";
 /** A session, and its owner just before it was read. */
 export interface SeenSession extends StoredView {
   readonly owner: Holder | undefined;
+  /** Where its work is, if its tickets work in copies. */
+  readonly where: Whereabouts | undefined;
 }
 
 /** The parts of the status, most important first. */
@@ -38,6 +41,7 @@ const IMPORTANCE = [
   "why",
   "needs",
   "holds",
+  "where",
   "next",
   "cut off",
   "children",
@@ -54,7 +58,7 @@ const IMPORTANCE = [
 export function sessionParts(
   out: Output,
   store: StoreReader,
-  { row, owner, presentation, state, ledger, tickets, cause, report, waiting }: SeenSession,
+  { row, owner, where, presentation, state, ledger, tickets, cause, report, waiting }: SeenSession,
 ): Part[] {
   const { session_id } = row;
   const now = sessionTime(store, session_id, owner !== undefined);
@@ -65,7 +69,8 @@ export function sessionParts(
   const late =
     row.state === "closed" ? lateMessages(presentation, session_id, unheard(store, session_id), tickets) : [];
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
-  const next = nextFor(session_id, owner !== undefined, { presentation, ledger, report });
+  const steps = nextFor(session_id, owner !== undefined, { presentation, ledger, report });
+  const next = owner === undefined ? [...(where?.next ?? []), ...steps] : steps;
   return [
     part("headline", (paper) => say(paper, `${session_id} ${headWords(row, owner)}`, "bold")),
     part("about", (paper) => showAbout(paper, row), { joined: true }),
@@ -93,6 +98,9 @@ export function sessionParts(
     }),
     ...[...ledger.holds.values()].map((hold) => part("holds", (paper) => showHold(paper, session_id, hold, now))),
     part("figures", (paper) => showFigures(paper, owner ? ledger : withCutRuns(ledger), now)),
+    part("where", (paper) => {
+      if (where !== undefined) say(paper, where.words);
+    }),
     part("next", (paper) => tellNext(paper, ...next.map(safeLine)), { joined: true }),
   ];
 }

@@ -5,6 +5,7 @@ import type { Fallible } from "../../protocol/failure.ts";
 import { usageOf } from "../../runtime/usage.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { keptCommands, unheard } from "../lookup/kept.ts";
+import { whereabouts } from "../lookup/copies.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import { markInterrupted, readSession } from "../lookup/view.ts";
 import { withUsage } from "./ending.ts";
@@ -14,7 +15,8 @@ import type { SeenSession } from "./session.ts";
 export async function seenSession(store: StoreReader, home: string, row: SessionRow): Promise<Fallible<SeenSession>> {
   const owner = store.holder(row.session_id);
   const stored = await readSession(store, home, row);
-  return stored.ok ? ok({ ...stored.value, owner }) : stored;
+  if (!stored.ok) return stored;
+  return ok({ ...stored.value, owner, where: whereabouts(home, row.session_id, stored.value) });
 }
 
 /** The fields that SPEC.md promises for `--json`, and more. */

@@ -16,7 +16,7 @@ import { replaceOwn, textIn } from "../../lib/files.ts";
 import { ok } from "../../lib/result.ts";
 import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { SessionContext } from "../context.ts";
-import { type Checked, runCriteria } from "../criteria.ts";
+import { type CheckContext, type Checked, runCriteria } from "../criteria.ts";
 import { type Copies, copyFor, directoryOf } from "./copies.ts";
 
 /** Makes the copy of a subject or of the session if it is not there, from what is merged by now, and sets it up. */
@@ -43,7 +43,7 @@ export async function prepareCopy(
 
 /** Runs checks on a ticket's copy as it was delivered, or on a commit in a tree of their own. Undefined if the session ends first. */
 export function checkOn(
-  context: SessionContext,
+  context: CheckContext,
   copies: Copies,
   { commit, subject }: { readonly commit: string; readonly subject?: string | undefined },
   signal: AbortSignal,
@@ -83,7 +83,7 @@ const NEEDS =
 
 /** Runs the setup of a copy, unless it ran there for the same needs. Returns the result of the command that failed, if one did. */
 async function setUp(
-  context: SessionContext,
+  context: CheckContext,
   copies: Copies,
   id: string,
   { laid }: Copy,

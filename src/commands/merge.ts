@@ -1,0 +1,189 @@
+import type { Command } from "commander";
+import { land, type Landing, landings, planMerge, planUndo, type Planned } from "../copies/landing.ts";
+import { difference } from "../copies/queue.ts";
+import { repositoryOf } from "../copies/place.ts";
+import { shownStatus } from "../kernel/presentation.ts";
+import { ok } from "../lib/result.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
+import { cut } from "../protocol/refusal.ts";
+import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
+import type { Checked } from "../runtime/criteria.ts";
+import { safeLine, safeText } from "../ui/display.ts";
+import { failedChecks, lastLines } from "../ui/failure-lines.ts";
+import { counted, tellNext } from "../ui/words.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
+import { tellFailure } from "./context/exit-code.ts";
+import { alone, checkedMerge, type Held, ordered } from "./driver/copies.ts";
+import { confirmHere } from "./interaction/confirm.ts";
+import { fullBranch, shortBranch, withCopies } from "./lookup/copies.ts";
+import { openHomeOf } from "./lookup/homes.ts";
+import { ANY_SESSION, WATCH } from "./lookup/resolve.ts";
+import { readSession } from "./lookup/view.ts";
+
+interface MergeOptions {
+  readonly into?: string;
+  readonly squash?: boolean;
+  readonly partial?: boolean;
+  readonly input?: boolean;
+}
+
+/** `bosun merge`: brings what a session has merged into a branch of the person's, and into its checkout. */
+export function register(command: Command): Action<MergeOptions> {
+  command
+    .argument(...ANY_SESSION)
+    .option("--into <branch>", "this branch, which is made if it is not there (default: that of the start)")
+    .option("--squash", "as one commit, without the tickets' own")
+    .option("--partial", "even if not every ticket is merged")
+    .option("--no-input", "never ask at this terminal");
+  return merge;
+}
+
+/** `bosun undo`: takes the last merge back by a commit, which keeps what came later. */
+export function registerUndo(command: Command): Action<object> {
+  command.argument(...ANY_SESSION);
+  return undo;
+}
+
+async function merge(context: CommandContext, [named]: readonly string[], options: MergeOptions): Promise<Exit> {
+  return withCopies(openHomeOf, context, named, WATCH, async (found) => {
+    const { session_id, copies } = found;
+    const { repository, place } = copies;
+    const branch = options.into === undefined ? repository.branch : fullBranch(options.into);
+    if (branch === undefined)
+      return fails("usage", `No branch was checked out when ${session_id} began, so there is none to merge into.`, {
+        hint: `Name one, which is made if it is not there: bosun merge ${session_id} --into BRANCH`,
+      });
+    return alone(context, found, async (held) => {
+      const ended = await endCut(context, held, (landing) => landing.undoes === undefined && landing.branch === branch);
+      if (!ended.ok || ended.value !== undefined) return ended as Exit;
+      const stopped = await whyPartial(context, held, options);
+      if (!stopped.ok || stopped.value !== undefined) return stopped as Exit;
+      const planned = await planMerge(place, aimOf(held, branch, "Merge"), { squash: options.squash === true });
+      return landPlanned(context, held, planned, true);
+    });
+  });
+}
+
+async function undo(context: CommandContext, [named]: readonly string[]): Promise<Exit> {
+  return withCopies(openHomeOf, context, named, WATCH, async (found) =>
+    alone(context, found, async (held) => {
+      const { session_id, copies } = held;
+      const ended = await endCut(context, held, (landing) => landing.undoes !== undefined);
+      if (!ended.ok || ended.value !== undefined) return ended as Exit;
+      const last = landings(copies.place).at(-1);
+      if (last === undefined)
+        return fails("usage", `Nothing of ${session_id} is in a branch of yours.`, {
+          hint: `bosun diff ${session_id}`,
+        });
+      return landPlanned(context, held, await planUndo(copies.place, aimOf(held, last.branch, "Undo"), last), false);
+    }),
+  );
+}
+
+/** In characters. */
+const MAX_SUBJECT = 72;
+
+function aimOf({ around, row, session_id, copies: { repository } }: Held, branch: string, verb: string) {
+  const about = row.requirement?.split("\n")[0] ?? row.mode;
+  const { root, trusted } = repository;
+  const subject = cut(`${verb} ${session_id}: ${about}`, MAX_SUBJECT);
+  return { root, isTrusted: trusted, branch, subject, at: around.clock.now() };
+}
+
+/** Ends what an earlier command was killed in. Returns the exit code if that is all that this one is to do. */
+async function endCut(
+  context: CommandContext,
+  held: Held,
+  isThis: (landing: Landing) => boolean,
+): Promise<Fallible<number | undefined>> {
+  const ended = await ordered(held);
+  if (!ended.ok) return ended.error.code === "conflict" ? refused(context, ended.error) : ended;
+  const landing = ended.value;
+  if (landing === undefined) return ok(undefined);
+  const what = landing.undoes === undefined ? "merge into" : "undo in";
+  context.terminal.err.line(`The ${what} ${safeLine(shortBranch(landing.branch))} that was cut off is done now.`);
+  return isThis(landing) ? tellLanded(context, held, landing) : ok(undefined);
+}
+
+/** Returns the exit code if a person does not want a part of a session's work. */
+async function whyPartial(
+  context: CommandContext,
+  { home, store, row, session_id }: Held,
+  { partial = false, input = true }: MergeOptions,
+): Promise<Fallible<number | undefined>> {
+  const view = await readSession(store, home, row);
+  if (!view.ok) return view;
+  const { presentation, tickets } = view.value;
+  const open = tickets.filter(({ status }) => shownStatus(presentation, status).stage !== "done");
+  if (partial || (row.state === "closed" && open.length === 0)) return ok(undefined);
+  const names = open.map(({ ticket_id }) => ticket_id).join(", ");
+  const what =
+    open.length === 0
+      ? `${session_id} is not closed: it is ${row.state}.`
+      : `${counted(open.length, presentation.subjectName)} of ${tickets.length} not merged: ${names}.`;
+  if (!input || !context.terminal.hasPerson)
+    return fails("person_needed", what, { hint: `To merge the others: bosun merge ${session_id} --partial` });
+  context.terminal.err.line(safeLine(what));
+  return ok(await confirmHere(context, "Merge what is there?", "no"));
+}
+
+/** Checks what is planned, then writes it into the person's repository. */
+async function landPlanned(
+  context: CommandContext,
+  held: Held,
+  planned: Fallible<Planned>,
+  isChecked: boolean,
+): Promise<Exit> {
+  if (!planned.ok) return planned;
+  if (planned.value.state === "refused") return notLanded(context, held, planned.value);
+  const { landing } = planned.value;
+  const checked = isChecked ? await checkedMerge(context, held, landing.made) : ok([]);
+  if (!checked.ok) return checked;
+  if (typeof checked.value === "number") return ok(checked.value);
+  const red = checked.value.filter(({ passed }) => !passed);
+  if (red.length > 0) return tellRed(context, red);
+  const landed = await land(held.copies.place, landing);
+  if (!landed.ok) return landed;
+  return landed.value.state === "refused" ? notLanded(context, held, landed.value) : tellLanded(context, held, landing);
+}
+
+function tellRed(context: CommandContext, red: readonly Checked[]): Exit {
+  const { err } = context.terminal;
+  const message = `Checks fail on the result, so nothing was written: ${failedChecks({ results: red }).join("; ")}.`;
+  refused(context, failure("conflict", message));
+  const limits = { width: err.width, last_lines: 10 };
+  for (const { output } of red) for (const line of lastLines(output, limits)) err.line(err.style("dim", line));
+  return ok(EXIT_FAILED);
+}
+
+/** What a person sees once a branch of theirs has moved. */
+async function tellLanded(context: CommandContext, held: Held, landing: Landing): Promise<Exit> {
+  const { out } = context.terminal;
+  const { session_id, copies } = held;
+  const { from, made, branch, undoes } = landing;
+  const stat = await difference(copies.place, { from, to: made, stat: true });
+  if (stat.ok) for (const line of stat.value.split("\n")) out.line(safeText(line));
+  const [what, next] = undoes === undefined ? ["is merged into", "undo"] : ["is taken back from", "diff"];
+  out.line(`${session_id} ${what} ${safeLine(shortBranch(branch))}, with the commit ${made.slice(0, 12)}.`);
+  tellNext(out, `bosun ${next} ${session_id}`);
+  return ok(EXIT_DONE);
+}
+
+function notLanded(
+  context: CommandContext,
+  { copies: { place } }: Held,
+  { why, paths }: Extract<Planned, { state: "refused" }>,
+): Exit {
+  const where = paths.length > 0 ? `: ${paths.join(", ")}` : "";
+  const hints = why.includes("conflict")
+    ? `To resolve it yourself: git fetch ${shellWord(repositoryOf(place))} refs/bosun/session && git merge FETCH_HEAD`
+    : "Commit, end or put aside what is yours there, then try again.";
+  return refused(context, failure("conflict", `Nothing was written: ${why}${where}.`, { hint: hints }));
+}
+
+/** Tells why nothing was done, which is no trouble of the environment. */
+function refused({ terminal }: CommandContext, why: Failure): Fallible<number> {
+  tellFailure(terminal, why);
+  return ok(EXIT_FAILED);
+}
