@@ -158,6 +158,11 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ["bosun diff", "bosun diff s-k3m9pa build --stat", "bosun diff --tool meld"],
       load: () => import("./diff.ts"),
     },
+    take: {
+      summary: "where a ticket's copy is, to go on with it by hand",
+      examples: ["bosun take build", "bosun take s-k3m9pa build"],
+      load: () => import("./take.ts"),
+    },
     replay: {
       summary: "play or list the recorded messages; --verify proves them",
       examples: [

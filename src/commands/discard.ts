@@ -48,7 +48,7 @@ function discard(context: CommandContext, named: string | undefined, yes: boolea
       if (declined !== undefined) return ok(declined);
       const moved = await moveSession(place.folder, sessionPaths(home, session_id).discarded);
       if (!moved.ok) return moved;
-      out.line(`What ${session_id} made is discarded. Your repository is as it was.`);
+      out.line(`What ${session_id} made is discarded. Your repository was not touched.`);
       tellNext(out, `bosun discard --restore ${session_id}`, "bosun prune --purge");
       return ok(EXIT_DONE);
     }),

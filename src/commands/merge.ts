@@ -71,7 +71,7 @@ async function undo(context: CommandContext, [named]: readonly string[]): Promis
       const { session_id, copies } = held;
       const ended = await endCut(context, held, (landing) => landing.undoes !== undefined);
       if (!ended.ok || ended.value !== undefined) return ended as Exit;
-      const last = landings(copies.place).at(-1);
+      const last = landings(copies.place)?.at(-1);
       if (last === undefined)
         return fails("usage", `Nothing of ${session_id} is in a branch of yours.`, {
           hint: `bosun diff ${session_id}`,

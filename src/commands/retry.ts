@@ -8,9 +8,11 @@ import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } from "./options/run-options.ts";
 import { commandMessage, ownerOf } from "./interaction/put.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION, takeUp } from "./driver/take-up.ts";
+import { whyLost } from "./lookup/copies.ts";
 import { type Found, openHomeOf, withSession } from "./lookup/homes.ts";
 import { engineOf, named, subjectWord } from "./lookup/modes.ts";
 import { RETRY } from "./lookup/resolve.ts";
+import { openedWith } from "./lookup/state.ts";
 
 interface RetryOptions extends AfterwardsOptions, RunFlags {
   readonly all?: boolean;
@@ -50,6 +52,9 @@ async function retry(context: CommandContext, words: readonly string[], options:
       const refused = isResumed ? undefined : onlyOnResume(store, row, options);
       return refused ? err(refused) : putAndResume(context, found, row, messages, options);
     }
+    const hasCopies = openedWith(store, row.session_id)?.repository !== undefined;
+    const lost = hasCopies ? whyLost(found.home, row.session_id) : undefined;
+    if (lost) return err(lost);
     const change = { reopen: `retry of ${what}`, facts: messages };
     return takeUp(context, found, row, runOptions.value, change);
   });

@@ -85,11 +85,14 @@ async function prune(context: CommandContext, opened: OpenHome<Store>, options: 
         const { session_id, updated_at } = row;
         return { session_id, at: milliseconds(updated_at), move: () => trash.removeSession(home, store, row) };
       });
-  const old = all.filter(({ at }) => now - at >= least.value);
-  if (purge && !dryRun && !yes && old.length > 0) {
+  const isOld = ({ at }: { readonly at: number }) => now - at >= least.value;
+  const old = all.filter(isOld);
+  const discarded = purge ? trash.discardedIn(home).filter(isOld) : [];
+  const more = discarded.length > 0 ? ` and what was discarded of ${counted(discarded.length, "session")}` : "";
+  if (purge && !dryRun && !yes && old.length + discarded.length > 0) {
     const hint = "--yes deletes without asking; --dry-run only lists.";
     if (!hasPerson) return fails("usage", "Nobody is here to confirm what cannot be undone.", { hint });
-    const declined = await confirmHere(context, `Delete ${counted(old.length, "session")} for good?`, "no");
+    const declined = await confirmHere(context, `Delete ${counted(old.length, "session")}${more} for good?`, "no");
     if (declined !== undefined) return ok(declined);
   }
   const use = (session_id: string) =>
@@ -102,13 +105,17 @@ async function prune(context: CommandContext, opened: OpenHome<Store>, options: 
     else if (moved.error.code !== "busy") return moved;
     else err.line(safeLine(moved.error.message));
   }
+  for (const one of dryRun ? [] : discarded) {
+    const deleted = trash.purgeDiscarded(one);
+    if (!deleted.ok) return deleted;
+  }
   // While another process works here, the database only uses the space again.
   const freed = purge && rows.length > 0 && runningSessions(store).length === 0 ? trash.compact(home) : ok(undefined);
   if (!freed.ok) return freed;
   const columns = [{ heading: "SESSION" }, { heading: "AGO" }, { heading: "SIZE" }];
   if (rows.length > 0) for (const line of tableLines(columns, rows, out.width)) out.line(line);
   const did = purge ? "deleted for good" : "moved to the trash";
-  out.line(`${counted(rows.length, "session")} ${dryRun ? `would be ${did}` : did}.`);
+  out.line(`${counted(rows.length, "session")}${more} ${dryRun ? `would be ${did}` : did}.`);
   const inTrash = trash.trashOf(home).reduce((sum, one) => sum + use(one.session_id), 0);
   out.line(`The home takes ${bytesWords(trash.diskUse(home))}, ${bytesWords(inTrash)} of it in the trash.`);
   if (dryRun && rows.length > 0) tellNext(out, `bosun prune --older-than ${olderThan}${purge ? " --purge" : ""}`);

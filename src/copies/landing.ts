@@ -57,9 +57,10 @@ const MADE = "refs/bosun/landing/made";
 const journalOf = ({ folder }: Pick<Place, "folder">) => join(folder, "landing.json");
 const landedOf = ({ folder }: Pick<Place, "folder">) => join(folder, "landed.json");
 
-/** What of the session is in branches of the person's now, oldest first. */
-export function landings(place: Pick<Place, "folder">): readonly Landing[] {
-  return JSON.parse(textIn(landedOf(place)) ?? "[]") as Landing[];
+/** What of the session is in branches of the person's now, oldest first; undefined if nothing ever was. */
+export function landings(place: Pick<Place, "folder">): readonly Landing[] | undefined {
+  const text = textIn(landedOf(place));
+  return text === undefined ? undefined : (JSON.parse(text) as Landing[]);
 }
 
 /** The landing in whose middle the program was killed, if there is one. */
@@ -236,7 +237,7 @@ async function move(place: Place, landing: Landing, worktree: string | undefined
 
 /** What landed is known before the journal goes, so that it can always be taken back. */
 function end(place: Place, landing: Landing): void {
-  const others = landings(place).filter(({ made }) => made !== landing.made && made !== landing.undoes);
+  const others = (landings(place) ?? []).filter(({ made }) => made !== landing.made && made !== landing.undoes);
   writeWhole(place, landedOf(place), landing.undoes === undefined ? [...others, landing] : others);
   rmSync(journalOf(place));
 }

@@ -58,6 +58,7 @@ function isGone(fact: Fact): boolean {
   return fact.payload_type === "turn_failed" && fact.payload.details?.["conversation_gone"] === true;
 }
 
-function keyOf(role_id: string, subject?: string): string {
+/** The key of a role's conversation about a subject, or about the session. */
+export function keyOf(role_id: string, subject?: string): string {
   return subject === undefined ? role_id : `${role_id}/${subject}`;
 }

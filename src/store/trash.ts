@@ -79,6 +79,20 @@ export function purgeSession(home: string, store: Store, { session_id, isGoing }
   });
 }
 
+/** What was discarded of sessions, in a folder of each. */
+export function discardedIn(home: string): (Pick<Trashed, "session_id" | "at"> & { readonly folder: string })[] {
+  return namesIn(join(home, "sessions")).flatMap((session_id) => {
+    const folder = join(home, "sessions", session_id, "trash");
+    const stat = statSync(folder, { throwIfNoEntry: false });
+    return stat?.isDirectory() === true ? [{ session_id, at: stat.mtimeMs, folder }] : [];
+  });
+}
+
+/** Deletes what was discarded for good. */
+export function purgeDiscarded({ folder }: { readonly folder: string }): Fallible<void> {
+  return guarded(folder, () => ok(rmSync(folder, { recursive: true, force: true })));
+}
+
 /** Gives the space of deleted rows back to the file system. */
 export function compact(home: string): Fallible<void> {
   return execute(home, "VACUUM");

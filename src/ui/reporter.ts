@@ -88,7 +88,7 @@ export interface Ending {
   /** The files kept of its work, in the plan's order; none while the session is open. */
   readonly kept: readonly string[];
   /** Where its work is, if its tickets work in copies. */
-  readonly where: string | undefined;
+  readonly where?: string | undefined;
   /** The folder with the session's record. */
   readonly log: string;
   /** The commands to type next. */

@@ -3,8 +3,9 @@ import { landings } from "../../copies/landing.ts";
 import { repositoryOf } from "../../copies/place.ts";
 import { isOver, shownStatus, type Presentation } from "../../kernel/presentation.ts";
 import { gitIn } from "../../lib/git.ts";
+import { err } from "../../lib/result.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { fails, type Fallible } from "../../protocol/failure.ts";
+import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import { type Copies, copiesOf, placeOf } from "../../runtime/copies/copies.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
@@ -36,17 +37,23 @@ export function withCopies<S extends StoreReader, T>(
       return fails("usage", `${session_id} has no copies: its agents worked in the workspace itself.`, {
         hint: `Git shows what has changed there: git -C ${shellWord(found.row.workspace)} diff`,
       });
-    const paths = sessionPaths(home, session_id);
-    const place = placeOf(session_id, paths, opened.repository, (own) => gitIn({ ...context.environment, ...own }));
-    if (!existsSync(repositoryOf(place)))
-      return existsSync(paths.discarded)
-        ? fails("not_found", `What ${session_id} made was discarded.`, {
-            hint: `bosun discard --restore ${session_id}`,
-          })
-        : fails("not_found", `The repository of ${session_id} is not there: ${repositoryOf(place)}.`, {
-            hint: "What was discarded is deleted by `bosun prune --purge`.",
-          });
+    const lost = whyLost(home, session_id);
+    if (lost) return err(lost);
+    const git = (own: Readonly<Record<string, string>>) => gitIn({ ...context.environment, ...own });
+    const place = placeOf(session_id, sessionPaths(home, session_id), opened.repository, git);
     return work({ ...found, opened, copies: copiesOf(place, opened.workspace, opened.repository) });
+  });
+}
+
+/** Why the repository of a session that had one is not there; undefined if it is. */
+export function whyLost(home: string, session_id: string): Failure | undefined {
+  const { copies, discarded } = sessionPaths(home, session_id);
+  const repository = repositoryOf({ folder: copies });
+  if (existsSync(repository)) return undefined;
+  const hint = `To bring it back: bosun discard --restore ${session_id}`;
+  if (existsSync(discarded)) return failure("not_found", `What ${session_id} made was discarded.`, { hint });
+  return failure("not_found", `The repository of ${session_id} is not there: ${repository}.`, {
+    hint: "`bosun prune --purge` deletes what was discarded.",
   });
 }
 
@@ -75,12 +82,14 @@ export function whereabouts(
   const merged = tickets.filter(({ status }) => shownStatus(presentation, status).stage === "done").length;
   const isWhole = tickets.every(({ status }) => isOver(presentation, status));
   const words = `${merged} of ${counted(tickets.length, presentation.subjectName)} merged`;
-  const [landing] = landings({ folder: copies }).slice(-1);
+  const landed = landings({ folder: copies });
+  const landing = landed?.at(-1);
   if (landing !== undefined)
     return { words: `${words}, and that into ${shortBranch(landing.branch)}.`, next: [`bosun undo ${session_id}`] };
   const commands = ["diff", "merge", ...(isWhole ? ["discard"] : [])];
   const next = merged === 0 ? [] : commands.map((name) => `bosun ${name} ${session_id}`);
-  return { words: `${words}; your checkout is untouched.`, next };
+  const where = landed === undefined ? "your checkout is untouched" : "taken back from your branch";
+  return { words: `${words}; ${where}.`, next };
 }
 
 /** A branch as a person types it. */

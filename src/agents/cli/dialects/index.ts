@@ -12,3 +12,16 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = { envelope, claude, cod
 export function dialectFor({ backend, dialect = "envelope" }: Pick<Role, "backend" | "dialect">): Dialect {
   return backend === "acp" ? acp : DIALECTS[dialect];
 }
+
+/** What a person types behind a program's name to go on with a conversation of it, where that is known. */
+const GOING_ON: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
+  claude: ["--resume"],
+  codex: ["resume"],
+  opencode: ["--session"],
+};
+
+/** The command with which a person goes on with a role's conversation; undefined if the program has none. */
+export function goingOn({ backend, dialect, cli_command = [] }: Role, id: string): string[] | undefined {
+  const words = backend === "acp" ? undefined : GOING_ON[dialect ?? "envelope"];
+  return words && [...cli_command.slice(0, 1), ...words, id];
+}
