@@ -117,9 +117,10 @@ export function planUndo(place: Place, aim: Aim, landing: Landing): Promise<Fall
   });
 }
 
-function holdsAll({ session_id }: Place, { branch }: Aim) {
-  return fails("usage", `${branch} already holds what ${session_id} made.`, {
-    hint: `bosun diff ${session_id}`,
+function holdsAll(place: Place, { branch }: Aim) {
+  const isUndone = landings(place)?.length === 0;
+  return fails("usage", `${branch} already holds what ${place.session_id} made.`, {
+    hint: isUndone ? "`git revert` of the commit that took it back brings it again." : `bosun diff ${place.session_id}`,
   });
 }
 
