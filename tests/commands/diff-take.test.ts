@@ -1,0 +1,93 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { typed } from "./in-process.ts";
+import { done, ran, repositoryRig } from "./repository.ts";
+import { tinyPlan, until } from "./rig.ts";
+import { open } from "./terminal.ts";
+
+describe("diff", () => {
+  it("shows what is merged, or what one ticket changes, as a patch that applies, and touches nothing", async () => {
+    const here = repositoryRig();
+    await done(here);
+    const before = here.state();
+    const whole = await typed(here, ["diff"]);
+    expect(whole.code).toBe(0);
+    for (const part of ["\n+three\n", "\n+++ b/two.txt\n", "\ndeleted file mode"]) expect(whole.stdout).toContain(part);
+    const two = await typed(here, ["diff", "two"]);
+    expect(two.stdout).toMatch(/^diff --git a\/two\.txt b\/two\.txt\n/);
+    expect(two.stdout).not.toContain("a.txt");
+    expect((await typed(here, ["diff", "s", "one", "--stat"])).stdout).toMatch(/^ a\.txt .*\n b\.txt .*\n 2 files/);
+    expect((await typed(here, ["diff", "--session", "s", "three"])).code).toBe(2);
+    expect(here.state()).toBe(before);
+    here.git("apply", here.write("patch", whole.stdout));
+    expect(here.git("status", "--porcelain")).toBe(" M a.txt\n D b.txt\n?? two.txt");
+  });
+
+  it("shows work that was not merged, and says of a ticket without work that there is none", async () => {
+    const here = repositoryRig();
+    const red = [{ text: "never", command: ["false"] }];
+    await ran(here, [
+      { task_id: "red", shell: "echo red > red.txt", more: { acceptance_criteria: red } },
+      { task_id: "lost", shell: "exit 1" },
+    ]);
+    expect((await typed(here, ["diff"])).stderr).toContain("Nothing has changed.");
+    expect((await typed(here, ["diff", "red"])).stdout).toContain("\n+red\n");
+    const { code, stderr } = await typed(here, ["diff", "lost"]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/lost has delivered nothing yet.*It works in \S+tree/s)]);
+  });
+
+  it("goes through a pager at a terminal, with colours, and shows no sequence of an agent's", async () => {
+    const here = repositoryRig();
+    await done(here, [{ task_id: "one", shell: "printf 'a\\033[2Jb\\n%.0s' $(seq 99) > one.txt" }]);
+    const pane = open(here, ["diff"], { PAGER: "cat > ../paged; true" }, 60);
+    expect(await pane.exit()).toBe(0);
+    const paged = readFileSync(join(here.workspace, "../paged"), "utf8");
+    expect(paged).toMatch(/\u001B\[32m\+ab\u001B/);
+    expect(paged).not.toContain("\u001B[2J");
+  });
+
+  it("opens the two states in a tool of the person's", async () => {
+    const here = repositoryRig();
+    await done(here);
+    const seen = here.write("seen", "");
+    here.git("config", "--global", "difftool.mine.cmd", `diff -r "$LOCAL" "$REMOTE" > ${seen}; true`);
+    expect((await here.run(["diff", "two", "--tool", "mine"])).code).toBe(0);
+    expect(readFileSync(seen, "utf8")).toMatch(/^Only in .*: two\.txt\n$/);
+    expect((await here.run(["diff", "--tool", "no-such-tool"])).code).toBe(3);
+  });
+});
+
+describe("take", () => {
+  it("says where a ticket's copy is; what a person leaves there is checked, merged and kept", async () => {
+    const here = repositoryRig();
+    const check = { text: "has both", command: ["sh", "-c", "test -s own.txt && test -s mine.txt"] };
+    const task = { task_id: "one", shell: "echo own > own.txt", more: { acceptance_criteria: [check] } };
+    const other = { task_id: "two", shell: "echo two > two.txt" };
+    expect(await ran(here, [task, other])).toBe(1);
+    const { code, stdout } = await typed(here, ["take", "one"]);
+    const [, directory = ""] = /^cd (.*)$/m.exec(stdout) ?? [];
+    expect([code, stdout]).toEqual([0, expect.stringContaining("bosun retry s one")]);
+    expect(existsSync(join(directory, "own.txt"))).toBe(true);
+    writeFileSync(join(directory, "mine.txt"), "mine\n");
+    expect((await typed(here, ["retry", "s", "one", "--no-input"])).code).toBe(0);
+    expect((await typed(here, ["diff", "one"])).stdout).toContain("\n+mine\n");
+    const merged = await typed(here, ["take", "one"]);
+    expect([merged.code, merged.stderr]).toEqual([2, expect.stringContaining("one is merged")]);
+    expect((await typed(here, ["take", "s"])).code).toBe(2);
+  });
+
+  it("is refused while a scheduler runs the session", async () => {
+    const here = repositoryRig();
+    const plan = here.write("slow.json", tinyPlan([{ task_id: "one", shell: "echo > begun; cat /dev/zero" }]));
+    const running = here.start(["run", "--plan", plan, "--session", "s", "--isolation", "worktree"]);
+    const tree = join(here.home, "sessions/s/copies/trees/one/tree");
+    await until("the worker to begin", () => existsSync(join(tree, "begun")));
+    const { code, stderr } = await typed(here, ["take", "one"]);
+    expect([code, stderr]).toEqual([7, expect.stringContaining("bosun stop s")]);
+    expect((await typed(here, ["stop"])).code).toBe(0);
+    await running.done;
+    const taken = await typed(here, ["take", "one"]);
+    expect([taken.code, taken.stdout]).toEqual([0, expect.stringMatching(/^cd .*one\/tree\n[^]*bosun resume s\n$/)]);
+  });
+});
