@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { typed } from "./in-process.ts";
 import { done, ran, repositoryRig } from "./repository.ts";
-import { tinyPlan, until } from "./rig.ts";
+import { fakePrograms } from "./fake-programs.ts";
+import { tinyPlan, until, withoutRetries } from "./rig.ts";
 import { open } from "./terminal.ts";
 
 describe("diff", () => {
@@ -89,5 +90,21 @@ describe("take", () => {
     await running.done;
     const taken = await typed(here, ["take", "one"]);
     expect([taken.code, taken.stdout]).toEqual([0, expect.stringMatching(/^cd .*one\/tree\n[^]*bosun resume s\n$/)]);
+  });
+
+  it("names the command with which the agent's program goes on with its conversation", async () => {
+    const here = repositoryRig();
+    const turn = `echo '{"type":"system","subtype":"init","session_id":"c-1 2"}'; exit 1`;
+    const env = fakePrograms(here, { claude: { version: "2.1.999", turn } });
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "one", shell: "true" }]));
+    const roles = [
+      { role_id: "manager", type: "manager", cli_command: ["sh", "-c", "exit 1"] },
+      { role_id: "claude", type: "worker", cli_command: ["claude"], dialect: "claude" },
+    ];
+    const crew = here.write("roles.json", JSON.stringify({ roles }));
+    const run = ["run", "--plan", plan, "--session", "s", "--isolation", "worktree", "--roles", crew];
+    await typed(here, [...run, ...withoutRetries(here)], env);
+    const { code, stdout } = await typed(here, ["take", "one"], env);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^cd .*\nclaude --resume 'c-1 2'\n/)]);
   });
 });
