@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { copyOf } from "../copies/copy.ts";
-import { BASE, nameOf, objectOf, own, type Place, repositoryOf, SESSION, tried } from "../copies/place.ts";
+import { BASE, nameOf, own, type Place, repositoryOf, SESSION, tried } from "../copies/place.ts";
 import { branchOf, difference } from "../copies/queue.ts";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
@@ -69,8 +69,7 @@ function inTool(
 ): Promise<Exit> {
   return tried(`The tool ${tool} cannot be used`, place.folder, async () => {
     const repository = repositoryOf(place);
-    const ends = [await objectOf(place, from), await objectOf(place, to)].map((end) => end ?? "");
-    const command = ["difftool", `--tool=${tool}`, ...ends] as const;
+    const command = ["difftool", `--tool=${tool}`, from, to] as const;
     await place.git(repository, command, { repository, configuration: "trusted", hasTerminal: true });
     return ok(EXIT_DONE);
   });

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { land, type Landing, landings, planMerge, planUndo, type Planned } from "../copies/landing.ts";
+import { cutLanding, land, type Landing, landings, planMerge, planUndo, type Planned } from "../copies/landing.ts";
 import { difference } from "../copies/queue.ts";
 import { repositoryOf } from "../copies/place.ts";
 import { shownStatus } from "../kernel/presentation.ts";
@@ -9,14 +9,16 @@ import { fails, type Failure, failure, type Fallible } from "../protocol/failure
 import { cut } from "../protocol/refusal.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import type { Checked } from "../runtime/criteria.ts";
+import { recoverCopies } from "../runtime/copies/recover.ts";
+import type { Store } from "../store/store.ts";
 import { safeLine, safeText } from "../ui/display.ts";
 import { failedChecks, lastLines } from "../ui/failure-lines.ts";
 import { counted, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { tellFailure } from "./context/exit-code.ts";
-import { alone, checkedMerge, type Held, ordered } from "./driver/copies.ts";
+import { alone, checkedMerge, type Held } from "./driver/copies.ts";
 import { confirmHere } from "./interaction/confirm.ts";
-import { fullBranch, shortBranch, withCopies } from "./lookup/copies.ts";
+import { type FoundCopies, shortBranch, withCopies } from "./lookup/copies.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { ANY_SESSION, WATCH } from "./lookup/resolve.ts";
 import { readSession } from "./lookup/view.ts";
@@ -49,36 +51,70 @@ async function merge(context: CommandContext, [named]: readonly string[], option
   return withCopies(openHomeOf, context, named, WATCH, async (found) => {
     const { session_id, copies } = found;
     const { repository, place } = copies;
-    const branch = options.into === undefined ? repository.branch : fullBranch(options.into);
+    const branch = options.into === undefined ? repository.branch : `refs/heads/${options.into}`;
     if (branch === undefined)
       return fails("usage", `No branch was checked out when ${session_id} began, so there is none to merge into.`, {
         hint: `Name one, which is made if it is not there: bosun merge ${session_id} --into BRANCH`,
       });
-    return alone(context, found, async (held) => {
-      const ended = await endCut(context, held, (landing) => landing.undoes === undefined && landing.branch === branch);
-      if (!ended.ok || ended.value !== undefined) return ended as Exit;
+    const isThis = (landing: Landing) => landing.undoes === undefined && landing.branch === branch;
+    return landAlone(context, found, isThis, async (held) => {
       const stopped = await whyPartial(context, held, options);
-      if (!stopped.ok || stopped.value !== undefined) return stopped as Exit;
-      const planned = await planMerge(place, aimOf(held, branch, "Merge"), { squash: options.squash === true });
-      return landPlanned(context, held, planned, true);
+      if (!stopped.ok) return stopped;
+      if (stopped.value !== undefined) return ok(stopped.value);
+      return planMerge(place, aimOf(held, branch, "Merge"), { squash: options.squash === true });
     });
   });
 }
 
 async function undo(context: CommandContext, [named]: readonly string[]): Promise<Exit> {
+  const isThis = ({ undoes }: Landing) => undoes !== undefined;
   return withCopies(openHomeOf, context, named, WATCH, async (found) =>
-    alone(context, found, async (held) => {
+    landAlone(context, found, isThis, async (held) => {
       const { session_id, copies } = held;
-      const ended = await endCut(context, held, (landing) => landing.undoes !== undefined);
-      if (!ended.ok || ended.value !== undefined) return ended as Exit;
       const last = landings(copies.place)?.at(-1);
-      if (last === undefined)
-        return fails("usage", `Nothing of ${session_id} is in a branch of yours.`, {
-          hint: `bosun diff ${session_id}`,
-        });
-      return landPlanned(context, held, await planUndo(copies.place, aimOf(held, last.branch, "Undo"), last), false);
+      const hint = `bosun diff ${session_id}`;
+      if (last === undefined) return fails("usage", `Nothing of ${session_id} is in a branch of yours.`, { hint });
+      return planUndo(copies.place, aimOf(held, last.branch, "Undo"), last);
     }),
   );
+}
+
+/**
+ * Ends what an earlier command was killed in; that is all if it is `isThis`. Then writes what is planned into the person's repository, a merge once its
+ * checks pass. A plan may also be the exit code of a person who does not want it.
+ */
+function landAlone(
+  context: CommandContext,
+  found: FoundCopies<Store>,
+  isThis: (landing: Landing) => boolean,
+  plan: (held: Held) => Promise<Fallible<Planned | number>>,
+): Promise<Exit> {
+  return alone(context, found, async (held) => {
+    const { place } = held.copies;
+    const cutOff = cutLanding(place);
+    const ended = await recoverCopies(held.around, held.row, held.opened);
+    if (!ended.ok) return ended.error.code === "conflict" ? refused(context, ended.error) : ended;
+    if (cutOff !== undefined) {
+      const what = cutOff.undoes === undefined ? "merge into" : "undo in";
+      context.terminal.err.line(`The ${what} ${safeLine(shortBranch(cutOff.branch))} that was cut off is done now.`);
+      if (isThis(cutOff)) return tellLanded(context, held, cutOff);
+    }
+    const planned = await plan(held);
+    if (!planned.ok) return planned;
+    if (typeof planned.value === "number") return ok(planned.value);
+    if (planned.value.state === "refused") return notLanded(context, held, planned.value);
+    const { landing } = planned.value;
+    const checked = landing.undoes === undefined ? await checkedMerge(context, held, landing.made) : ok([]);
+    if (!checked.ok) return checked;
+    if (typeof checked.value === "number") return ok(checked.value);
+    const red = checked.value.filter(({ passed }) => !passed);
+    if (red.length > 0) return tellRed(context, red);
+    const landed = await land(place, landing);
+    if (!landed.ok) return landed;
+    return landed.value.state === "landed"
+      ? tellLanded(context, held, landing)
+      : notLanded(context, held, landed.value);
+  });
 }
 
 /** In characters. */
@@ -89,21 +125,6 @@ function aimOf({ around, row, session_id, copies: { repository } }: Held, branch
   const { root, trusted } = repository;
   const subject = cut(`${verb} ${session_id}: ${about}`, MAX_SUBJECT);
   return { root, isTrusted: trusted, branch, subject, at: around.clock.now() };
-}
-
-/** Ends what an earlier command was killed in. Returns the exit code if that is all that this one is to do. */
-async function endCut(
-  context: CommandContext,
-  held: Held,
-  isThis: (landing: Landing) => boolean,
-): Promise<Fallible<number | undefined>> {
-  const ended = await ordered(held);
-  if (!ended.ok) return ended.error.code === "conflict" ? refused(context, ended.error) : ended;
-  const landing = ended.value;
-  if (landing === undefined) return ok(undefined);
-  const what = landing.undoes === undefined ? "merge into" : "undo in";
-  context.terminal.err.line(`The ${what} ${safeLine(shortBranch(landing.branch))} that was cut off is done now.`);
-  return isThis(landing) ? tellLanded(context, held, landing) : ok(undefined);
 }
 
 /** Returns the exit code if a person does not want a part of a session's work. */
@@ -126,26 +147,6 @@ async function whyPartial(
     return fails("person_needed", what, { hint: `To merge the others: bosun merge ${session_id} --partial` });
   context.terminal.err.line(safeLine(what));
   return ok(await confirmHere(context, "Merge what is there?", "no"));
-}
-
-/** Checks what is planned, then writes it into the person's repository. */
-async function landPlanned(
-  context: CommandContext,
-  held: Held,
-  planned: Fallible<Planned>,
-  isChecked: boolean,
-): Promise<Exit> {
-  if (!planned.ok) return planned;
-  if (planned.value.state === "refused") return notLanded(context, held, planned.value);
-  const { landing } = planned.value;
-  const checked = isChecked ? await checkedMerge(context, held, landing.made) : ok([]);
-  if (!checked.ok) return checked;
-  if (typeof checked.value === "number") return ok(checked.value);
-  const red = checked.value.filter(({ passed }) => !passed);
-  if (red.length > 0) return tellRed(context, red);
-  const landed = await land(held.copies.place, landing);
-  if (!landed.ok) return landed;
-  return landed.value.state === "refused" ? notLanded(context, held, landed.value) : tellLanded(context, held, landing);
 }
 
 function tellRed(context: CommandContext, red: readonly Checked[]): Exit {

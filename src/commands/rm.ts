@@ -106,7 +106,7 @@ async function prune(context: CommandContext, opened: OpenHome<Store>, options: 
     else err.line(safeLine(moved.error.message));
   }
   for (const one of dryRun ? [] : discarded) {
-    const deleted = trash.purgeDiscarded(one);
+    const deleted = one.purge();
     if (!deleted.ok) return deleted;
   }
   // While another process works here, the database only uses the space again.

@@ -79,18 +79,14 @@ export function purgeSession(home: string, store: Store, { session_id, isGoing }
   });
 }
 
-/** What was discarded of sessions, in a folder of each. */
-export function discardedIn(home: string): (Pick<Trashed, "session_id" | "at"> & { readonly folder: string })[] {
+/** What was discarded of sessions, and a function that deletes it for good. */
+export function discardedIn(home: string): { readonly at: number; readonly purge: () => Fallible<void> }[] {
   return namesIn(join(home, "sessions")).flatMap((session_id) => {
     const folder = join(home, "sessions", session_id, "trash");
-    const stat = statSync(folder, { throwIfNoEntry: false });
-    return stat?.isDirectory() === true ? [{ session_id, at: stat.mtimeMs, folder }] : [];
+    const at = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
+    const purge = () => guarded(folder, () => ok(rmSync(folder, { recursive: true, force: true })));
+    return at === undefined ? [] : [{ at, purge }];
   });
-}
-
-/** Deletes what was discarded for good. */
-export function purgeDiscarded({ folder }: { readonly folder: string }): Fallible<void> {
-  return guarded(folder, () => ok(rmSync(folder, { recursive: true, force: true })));
 }
 
 /** Gives the space of deleted rows back to the file system. */

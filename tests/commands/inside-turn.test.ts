@@ -10,7 +10,20 @@ import { open } from "./terminal.ts";
 const CHECK = { BOSUN_SESSION_ID: "s-abc", BOSUN_ARTIFACTS_DIR: "/artifacts" };
 const TURN = { ...CHECK, BOSUN_TURN_ID: "t3" };
 
-const DECIDING = ["resume", "answer", "retry", "tell", "pause", "stop", "cancel", "prune", "trust"];
+const DECIDING = [
+  "resume",
+  "answer",
+  "retry",
+  "tell",
+  "pause",
+  "stop",
+  "cancel",
+  "prune",
+  "trust",
+  "merge",
+  "undo",
+  "discard",
+];
 const DECISIONS: readonly (readonly string[])[] = [
   ...DECIDING.map((command) => [command]),
   ["rm", "s-abc"],

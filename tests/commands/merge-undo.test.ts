@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { typed } from "./in-process.ts";
 import { done, gitThatKills, ran, repositoryRig } from "./repository.ts";
 import { rig, tinyPlan, until } from "./rig.ts";
+import { open } from "./terminal.ts";
 
 describe("merge", () => {
   it("writes what all tickets changed into the branch of the start and its checkout, in one commit that undo takes back", async () => {
@@ -96,6 +97,11 @@ describe("merge", () => {
     ];
     expect(await ran(here, tasks)).toBe(1);
     const { code, stderr } = await typed(here, ["merge"]);
+    const pane = open(here, ["merge"]);
+    await pane.shows("Merge what is there?");
+    pane.type("n", "Enter");
+    expect(await pane.exit()).toBe(1);
+    expect(here.git("rev-list", "--count", "HEAD")).toBe("1");
     expect([code, stderr]).toEqual([4, expect.stringMatching(/1 ticket of 2 not merged: bad\..*--partial/s)]);
     expect((await typed(here, ["merge", "--partial"])).code).toBe(0);
     expect(here.git("ls-files")).toBe("a.txt\nb.txt\ngood.txt");

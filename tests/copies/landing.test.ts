@@ -1,7 +1,15 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { land, type Landing, moveSession, planMerge, planUndo, recoverLanding } from "../../src/copies/landing.ts";
+import {
+  land,
+  type Landing,
+  landings,
+  moveSession,
+  planMerge,
+  planUndo,
+  recoverLanding,
+} from "../../src/copies/landing.ts";
 import { failureOf, value } from "../results.ts";
 import { AT, begun, contents, lines, merged, type Rig, rig, shell } from "./rig.ts";
 
@@ -219,13 +227,16 @@ describe("a merge that was killed", () => {
     expect(at.run("rev-parse", "main")).not.toBe(landing.made);
   });
 
-  test("is only noted if the branch was moved already", async () => {
+  test("is only noted if the branch was moved already, and can be taken back", async () => {
     const [at, landing] = await killed();
     value(await recoverLanding(at.place));
+    expect(landings(at.place)).toEqual([landing]);
+    rmSync(join(at.place.folder, "landed.json"));
     writeFileSync(join(at.place.folder, "landing.json"), JSON.stringify(landing));
     at.write("a.txt", "mine, since\n");
     expect(value(await recoverLanding(at.place))).toEqual(landing);
     expect(readFileSync(join(at.root, "a.txt"), "utf8")).toBe("mine, since\n");
+    expect(landings(at.place)).toEqual([landing]);
   });
 });
 
@@ -238,7 +249,9 @@ describe("undo", () => {
     at.run("commit", "-qm", "later");
     const plan = value(await planUndo(at.place, aimOf(at), landing));
     if (plan.state !== "planned") throw new Error(plan.why);
+    expect(landings(at.place)).toEqual([landing]);
     value(await land(at.place, plan.landing));
+    expect(landings(at.place)).toEqual([]);
     expect(at.run("diff", landing.from, "HEAD", "--name-only")).toBe("later.txt");
     expect([at.run("status", "--porcelain"), at.run("merge-base", landing.made, "HEAD")]).toEqual(["", landing.made]);
     expect(failureOf(await planUndo(at.place, aimOf(at), landing))).toMatchObject({

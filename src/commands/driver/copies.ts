@@ -1,10 +1,8 @@
-import { cutLanding, type Landing } from "../../copies/landing.ts";
 import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import { withLease } from "../../runtime/assemble.ts";
 import { Bus } from "../../runtime/bus.ts";
 import { checkOn } from "../../runtime/copies/prepare.ts";
-import { recoverCopies } from "../../runtime/copies/recover.ts";
 import { type Checked, runCriteria, type Runnable } from "../../runtime/criteria.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { endPrograms } from "../../runtime/resume.ts";
@@ -39,18 +37,6 @@ export async function alone<T>(
   });
 }
 
-/** Puts the copies in order after a kill. Returns what was being landed in a branch of the person's, and is now. */
-export async function ordered({
-  around,
-  row,
-  opened,
-  copies: { place },
-}: Held): Promise<Fallible<Landing | undefined>> {
-  const cut = cutLanding(place);
-  const recovered = await recoverCopies(around, row, opened);
-  return recovered.ok ? ok(cut) : recovered;
-}
-
 /** Runs the criteria of every merge on a commit. Returns the exit code of the signal that interrupted them. */
 export async function checkedMerge(
   context: CommandContext,
@@ -79,16 +65,12 @@ export async function checkedMerge(
     },
   };
   const interrupted = new AbortController();
-  const plan = { stop: () => interrupted.abort(), kill: around.killAll };
-  const signals = watchSignals(plan, context.leave);
-  const check_id = "merge";
-  const run = (directory: string) => runCriteria(session, { check_id, directory }, criteria, interrupted.signal);
-  try {
-    const results = await checkOn(session, copies, { commit }, interrupted.signal, run);
-    const code = signals.exitCode();
-    if (code !== undefined) return ok(code);
-    return results.ok ? ok(results.value ?? []) : results;
-  } finally {
-    signals.restore();
-  }
+  const { signal } = interrupted;
+  const signals = watchSignals({ stop: () => interrupted.abort(), kill: around.killAll }, context.leave);
+  const run = (directory: string) => runCriteria(session, { check_id: "merge", directory }, criteria, signal);
+  const results = await checkOn(session, copies, { commit }, signal, run);
+  signals.restore();
+  const code = signals.exitCode();
+  if (code !== undefined) return ok(code);
+  return results.ok ? ok(results.value ?? []) : results;
 }

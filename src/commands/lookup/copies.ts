@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { landings } from "../../copies/landing.ts";
 import { repositoryOf } from "../../copies/place.ts";
-import { isOver, shownStatus, type Presentation } from "../../kernel/presentation.ts";
+import { isOver, shownStatus } from "../../kernel/presentation.ts";
 import { gitIn } from "../../lib/git.ts";
 import { err } from "../../lib/result.ts";
 import { shellWord } from "../../lib/shell-word.ts";
@@ -15,6 +15,7 @@ import type { CommandContext } from "../context/command.ts";
 import { type Found, withSession } from "./homes.ts";
 import type { Policy, Typed } from "./resolve.ts";
 import { openedWith } from "./state.ts";
+import type { SessionView } from "./view.ts";
 
 /** A session whose tickets work in copies of a repository. */
 export interface FoundCopies<S extends StoreReader> extends Found<S> {
@@ -57,12 +58,6 @@ export function whyLost(home: string, session_id: string): Failure | undefined {
   });
 }
 
-/** A session's tickets, for how many of them are merged. */
-interface Standing {
-  readonly presentation: Presentation;
-  readonly tickets: readonly { readonly status: string }[];
-}
-
 export interface Whereabouts {
   readonly words: string;
   readonly next: readonly string[];
@@ -72,7 +67,7 @@ export interface Whereabouts {
 export function whereabouts(
   home: string,
   session_id: string,
-  { presentation, tickets }: Standing,
+  { presentation, tickets }: Pick<SessionView, "presentation"> & { readonly tickets: readonly { status: string }[] },
 ): Whereabouts | undefined {
   const { copies, discarded } = sessionPaths(home, session_id);
   if (!existsSync(repositoryOf({ folder: copies }))) {
@@ -95,8 +90,4 @@ export function whereabouts(
 /** A branch as a person types it. */
 export function shortBranch(branch: string): string {
   return branch.replace(/^refs\/heads\//, "");
-}
-
-export function fullBranch(name: string): string {
-  return `refs/heads/${shortBranch(name)}`;
 }
