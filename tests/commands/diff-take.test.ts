@@ -44,7 +44,7 @@ describe("diff", () => {
     const pane = open(here, ["diff"], { PAGER: "cat > ../paged; true" }, 60);
     expect(await pane.exit()).toBe(0);
     const paged = readFileSync(join(here.workspace, "../paged"), "utf8");
-    expect(paged).toMatch(/\u001B\[32m\+ab\u001B/);
+    expect(paged).toContain("\u001B[32m+ab\u001B[39m");
     expect(paged).not.toContain("\u001B[2J");
   });
 

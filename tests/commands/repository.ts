@@ -38,7 +38,7 @@ function shell({ workspace, environment }: Rig, program: string, words: readonly
 }
 
 /** Changes a line, removes a file and makes one, by two tickets. */
-export const WORK: readonly TinyTask[] = [
+const WORK: readonly TinyTask[] = [
   { task_id: "one", shell: "sed -i 's/^line 3$/three/' a.txt; rm b.txt" },
   { task_id: "two", shell: "echo two > two.txt" },
 ];
@@ -64,11 +64,12 @@ export async function done(
   expect(await ran(here, more[0], { config: more[1] ?? {} })).toBe(0);
 }
 
-/** A program named `git`, first in the PATH, that kills who started it at a command in the person's repository. */
-export function gitThatKills({ write, environment }: Rig, command: string): Record<string, string> {
+/** A program named `git`, first in the PATH, that kills who started it at a command in the person's repository, and stays; its pid is in `left`. */
+export function gitThatKills(here: Rig, command: string): Record<string, string> {
   const [, real = ""] = /^(.*)$/m.exec(spawnSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).stdout) ?? [];
-  const script = `#!/bin/sh\ncase " $* " in *" ${command} "*) test -n "$GIT_DIR" || { kill -9 $PPID; exit 1; };; esac\nexec ${real} "$@"\n`;
-  const file = write("fake/git", script);
+  const left = here.write("left", "");
+  const script = `#!/bin/sh\ncase " $* " in *" ${command} "*) test -n "$GIT_DIR" || { echo $$ > ${left}; kill -9 $PPID; exec sleep 60; };; esac\nexec ${real} "$@"\n`;
+  const file = here.write("fake/git", script);
   spawnSync("chmod", ["+x", file]);
-  return { PATH: `${join(file, "..")}:${environment["PATH"] ?? ""}` };
+  return { PATH: `${join(file, "..")}:${here.environment["PATH"] ?? ""}` };
 }

@@ -16,8 +16,8 @@ test("every file that the README links is in the package", () => {
   );
 });
 
-test("every test that SECURITY.md names is there", () => {
-  const named = [...read("SECURITY.md").matchAll(/`(tests\/[^`]+)`/g)].map(([, path = ""]) => path);
+test.each(["SECURITY.md", "docs/repository.md"])("every test that %s names is there", (page) => {
+  const named = [...read(page).matchAll(/`(tests\/[^`]+)`/g)].map(([, path = ""]) => path);
   expect([named.length > 15, named.filter((path) => !existsSync(join(ROOT, path)))]).toEqual([true, []]);
 });
 
