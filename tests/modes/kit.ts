@@ -45,11 +45,16 @@ export const CONFIG: ResolvedConfiguration = {
   budget: {},
 };
 
+/** In place of every commit. */
+const COMMIT = "c".repeat(40);
+
 export interface Opening {
   readonly roles: readonly Role[];
   readonly config?: Partial<ResolvedConfiguration> | undefined;
   readonly input?: JsonObject | undefined;
   readonly requirement?: string | undefined;
+  /** Set if subjects work in copies of a repository. */
+  readonly copies?: boolean | undefined;
   /** The checks take time in proportion to the state; measurements of large sessions do without them. */
   readonly unchecked?: boolean | undefined;
 }
@@ -61,6 +66,7 @@ export interface Channel {
   readonly at?: string;
   readonly usage?: Usage;
   readonly actor?: Actor;
+  readonly work?: Fact["work"];
 }
 
 /** A turn in its agent's hands. */
@@ -92,7 +98,7 @@ export class ModeSession<S> {
   #now = START;
   #finish: Extract<Command, { do: "finish" }> | undefined;
 
-  constructor(mode: Mode<S>, rules: ModeRules<S>, { roles, config, input, requirement, unchecked }: Opening) {
+  constructor(mode: Mode<S>, rules: ModeRules<S>, { roles, config, input, requirement, copies, unchecked }: Opening) {
     const { state, reading } = guard(mode.empty() as S & object);
     const guarded: Mode<S> = {
       ...mode,
@@ -110,6 +116,7 @@ export class ModeSession<S> {
       roles,
       schemas: { digest: `sha256:${"0".repeat(64)}` },
       workspace: "/project",
+      ...(copies ? { repository: { root: "/project", base: COMMIT, trusted: false } } : {}),
       ...optional({ input, requirement }),
     };
     this.submit("scheduler", "session_opened", this.opening);
@@ -154,8 +161,8 @@ export class ModeSession<S> {
     if (payload_type !== "turn_request") valid(payload_type, payload);
     this.sequence = this.records.length + 1;
     this.#now = channel.at ?? (this.sequence === 1 ? START : later(this.#now, SECOND_MS));
-    const { subject, turn, usage, actor } = channel;
-    const known = optional({ subject, turn, usage, actor });
+    const { subject, turn, usage, actor, work } = channel;
+    const known = optional({ subject, turn, usage, actor, work });
     const header = { sequence: this.sequence, received_at: this.#now, source, ...known };
     const fact = freeze({ ...header, payload_type, payload }) as unknown as Fact;
     this.#invariants?.before(fact);
@@ -221,7 +228,9 @@ export class ModeSession<S> {
     usage?: Usage,
   ): this {
     const turn = this.#opened(subject);
-    const channel = { subject, turn: stampOf(turn), ...optional({ usage }) };
+    const delivers = "repository" in this.opening && "status" in payload && payload.status === "completed";
+    const work = delivers ? { commit: COMMIT, start: COMMIT } : undefined;
+    const channel = { subject, turn: stampOf(turn), ...optional({ usage, work }) };
     return this.submit(turn.role_id ?? "", payload_type, payload, channel);
   }
 
@@ -262,8 +271,9 @@ export class ModeSession<S> {
 
   /** The checks about a subject come back, each passed or not. Failures have an output of their own. */
   finishChecks(subject: string, ...passed: readonly boolean[]): this {
-    const checks = [...this.engine.ledger.checks.values()].find((one) => one.subject === subject);
+    const checks = [...this.engine.ledger.checks.values()].find((one) => (one.subject ?? "") === subject);
     if (!checks) throw new Error(`no checks run for ${subject}`);
+    if (checks.merge) return this.finishMerge(subject, passed.every(Boolean) ? "merged" : "failed");
     const results = passed.map((pass, index) => ({
       criterion: `criterion ${index + 1}`,
       exit_code: pass ? 0 : 1,
@@ -271,6 +281,24 @@ export class ModeSession<S> {
       output: pass ? "" : `record ${this.records.length}`,
     }));
     return this.submit("scheduler", "check_result", { check_id: checks.check_id, results }, { subject });
+  }
+
+  /** The runtime has merged a subject's work, or not. */
+  finishMerge(subject: string, state: "merged" | "conflict" | "failed"): this {
+    const checks = [...this.engine.ledger.checks.values()].find((one) => one.subject === subject && one.merge);
+    if (!checks) throw new Error(`nothing of ${subject} is being merged`);
+    const { check_id } = checks;
+    if (state === "merged")
+      this.submit(
+        "scheduler",
+        "merge_begun",
+        { check_id, ticket_id: subject, commit: COMMIT, tip: COMMIT },
+        { subject },
+      );
+    const result = { criterion: "it merges", exit_code: null, passed: state !== "conflict", output: "" };
+    const failed = state === "failed" ? [{ ...result, passed: false, output: `record ${this.records.length}` }] : [];
+    const merge = { state, tip: COMMIT, commit: COMMIT };
+    return this.submit("scheduler", "check_result", { check_id, results: [result, ...failed], merge }, { subject });
   }
 
   /** The latest child session that was asked for and has not ended. */

@@ -33,6 +33,8 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
       state.underway.add(ticket.id);
     else if (before) state.underway.delete(ticket.id);
   }
+  if (ticket.status === "pending" && ticket.writes) state.scoped.add(ticket.id);
+  else state.scoped.delete(ticket.id);
   if (before?.depends_on !== ticket.depends_on && !(before && sameList(before.depends_on, ticket.depends_on))) {
     if (before) forgetDependencies(state, before);
     let unmet = 0;
@@ -65,6 +67,7 @@ function dropTicket(state: ScheduleState, id: string): void {
   if (!before) return;
   state.tickets.delete(id);
   state.underway.delete(id);
+  state.scoped.delete(id);
   add(state.counts, before.status, -1);
   forgetDependencies(state, before);
   state.unmet.delete(id);

@@ -72,11 +72,7 @@ function isHeldBack(draft: Draft, { id, writes }: Ticket): boolean {
 
 /** Begins the tickets that waited for others, now over, which may change the same files. */
 export function beginHeldBack(draft: Draft): void {
-  if (draft.session.phase !== "running") return;
-  const over = [...draft.closed.keys()].flatMap((id) => draft.ticket(id)?.writes ?? []);
-  if (over.length === 0) return;
-  const freed = draft.all().filter(({ status, writes }) => status === "pending" && overlap(writes, over));
-  for (const { id, depends_on } of freed)
+  for (const { id, depends_on } of draft.inOrder(draft.before.scoped))
     if (depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, id);
 }
 

@@ -58,7 +58,8 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
   // The playbook manager plays the person's file. Another manager beside it has commands of its own.
   const isPlayed = plan_digest !== undefined && plan_given !== true;
   const managers = roles.filter(({ type }) => type === "manager");
-  const seen = digestsOf(commandsIn(checks));
+  const ofMerges = settings.merge_checks === undefined ? [] : (config.checks?.merge ?? []);
+  const seen = digestsOf(commandsIn([...checks, ...ofMerges]));
   const session: SessionValue = {
     phase: "planning",
     settings,

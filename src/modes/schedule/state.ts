@@ -261,6 +261,8 @@ export interface ScheduleState {
   readonly blockedByError: Set<string>;
   /** Tickets that are neither pending, done nor in error. They are few, even in a large plan. */
   readonly underway: Set<string>;
+  /** Pending tickets that name the files that they change. */
+  readonly scoped: Set<string>;
 }
 
 export function empty(): ScheduleState {
@@ -273,6 +275,7 @@ export function empty(): ScheduleState {
     unmet: new Map(),
     blockedByError: new Set(),
     underway: new Set(),
+    scoped: new Set(),
   };
 }
 

@@ -44,6 +44,7 @@ export function tasksOf(tasks: readonly RandomTask[]) {
       ...(kind === 6 ? { description: "Do it differently" } : {}),
       ...(kind > 9 && kind < 14 ? { budget: { turns: kind - 8 } } : {}),
       ...(kind === 14 || kind === 15 ? { budget: { wall_s: kind - 11 } } : {}),
+      ...(kind > 15 && kind < 22 ? { writes: kind % 2 ? ["src/**"] : ["src/a.ts"] } : {}),
       ...(kind === 7 ? { assigned_to: { role_id: "nobody" } } : {}),
     });
   });
@@ -120,7 +121,12 @@ function waitEnds(session: ScheduleSession, { which, how, tasks }: Happening): v
         : session.finishChild({ outcome: how % 3 ? "done" : "failed" }, child);
     }),
     ...[...timers.keys()].map((id) => () => session.fireTimer(id)),
-    ...[...checks.values()].map((check) => () => session.finishChecks(check.subject ?? "", true, how % 4 > 0)),
+    ...[...checks.values()].map(
+      (check) => () =>
+        check.merge && how % 5 === 0
+          ? session.finishMerge(check.subject ?? "", "conflict")
+          : session.finishChecks(check.subject ?? "", true, how % 4 > 0),
+    ),
     ...[...asks.values()].map((ask) => () => {
       if (session.engine.ledger.turns.has(ask.ask_id))
         return session.answerQuestions({ [`${ask.ask_id}.again`]: how % 2 ? "repeat" : "give up" });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { happen, type Happening, type RandomTask, ROLES, tasksOf } from "./happenings.ts";
-import { DEBATE, schedule } from "./session.ts";
+import { DEBATE, runs, schedule } from "./session.ts";
 
 /** The number of random sessions, each of 15 to 25 ms. The simulation runs thousands more. */
 const RUNS = Number(process.env["RUNS"] ?? 150);
@@ -26,6 +26,8 @@ const settings = fc.record({
   retry_backoff_ms: fc.constantFrom(0, 1000),
   budget: fc.constantFrom({}, {}, { ticket: { turns: 5 } }, { ticket: { wall_s: 30 } }),
   discussed: fc.boolean(),
+  copies: fc.boolean(),
+  checks: fc.constantFrom({}, { merge: [runs("true")] }),
 });
 
 describe("any facts in any order", () => {
@@ -37,12 +39,13 @@ describe("any facts in any order", () => {
         randomPlan,
         fc.boolean(),
         fc.array(happening, { minLength: 20, maxLength: 80 }),
-        ({ discussed, ...config }, plan, confirm, happenings) => {
+        ({ discussed, copies, ...config }, plan, confirm, happenings) => {
           const discussion = discussed ? { discussion: DEBATE } : {};
           const session = schedule({
             config: { ...config, ...discussion },
             roles: ROLES,
             input: { confirm },
+            copies,
           });
           session.plan(...tasksOf(plan));
           for (const one of happenings) happen(session, one);

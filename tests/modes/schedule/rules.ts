@@ -4,7 +4,9 @@ import { type Lookup, resolve } from "../../../src/kernel/references.ts";
 import { commandsIn, digestsOf } from "../../../src/modes/schedule/commands.ts";
 import { type Place, planOrder, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
 import { digestOf } from "../../../src/modes/schedule/tasks.ts";
+import { BASELINE } from "../../../src/modes/schedule/waiting.ts";
 import { type TicketEvent, type TicketStatus, ticketLifecycle } from "../../../src/modes/schedule/ticket.machine.ts";
+import { overlap } from "../../../src/protocol/write-scopes.ts";
 import type { CriterionObject, Task } from "../../../src/protocol/payload.ts";
 import { holds, type ModeRules, same } from "../invariants.ts";
 
@@ -60,19 +62,33 @@ function checkProgress(state: ScheduleState, ledger: Ledger): void {
   // A session that was just reopened waits for the command that it was reopened for.
   if (session.ended || (!session.plan && (session.plan_given || !session.requirement))) return;
   for (const ticket of tickets.values()) {
-    const isBlocked = ticket.status === "pending" && (ticket.gated || (state.unmet.get(ticket.id) ?? 0) > 0);
+    const isHeldBack = [...tickets.values()].some(
+      (other) => other.id !== ticket.id && isWorkedOn(other) && overlap(ticket.writes, other.writes),
+    );
+    const isBlocked =
+      ticket.status === "pending" && (ticket.gated || (state.unmet.get(ticket.id) ?? 0) > 0 || isHeldBack);
     const willMove = ticket.turn !== undefined || ticket.waits_for !== undefined || isBlocked;
     holds(willMove || isOver(state, ticket), `nothing will move ${ticket.id}, which is ${ticket.status}`);
     const gate = ticket.gated ? session.gate : ticket.waits_for !== "revision" || session.gate?.revision;
     holds(gate, `${ticket.id} waits for an approval that nobody is asked for`);
   }
   const isStopped = session.phase === "stopped" || session.phase === "waiting" || ledger.figures.stopping === true;
-  const { turns, asks, checks, children, timers } = ledger;
+  const { turns, asks, children, timers } = ledger;
   const alarms = [...timers.values()].filter((timer) => !timer.passive);
-  const open = turns.size + asks.size + checks.size + children.size + alarms.length;
+  const open = turns.size + asks.size + checksOf(ledger).length + children.size + alarms.length;
   holds(open > 0 || isStopped, `nothing is open, but the session is ${session.phase}`);
   const isAllOver = [...tickets.values()].every((ticket) => isOver(state, ticket));
   holds(!(session.phase === "running" && isAllOver), "every ticket is over, but the session is running");
+}
+
+/** Without those of the base, for which nobody waits. */
+function checksOf({ checks }: Ledger): string[] {
+  return [...checks.keys()].filter((id) => id !== BASELINE);
+}
+
+function isWorkedOn({ status, turn, waits_for }: Ticket): boolean {
+  if (status === "done" || status === "error") return false;
+  return status !== "pending" || (turn ?? waits_for) !== undefined;
 }
 
 /** The tasks of a plan: those of a plan that a person edited stand in the approval. */
@@ -143,7 +159,7 @@ function checkHolders(state: ScheduleState, ledger: Ledger): void {
   const awaited = children.filter((child) => !broken.includes(child)).map(({ child }) => `s${child}`);
   same(
     waits.sort(),
-    [...alarms, ...asks, ...ledger.checks.keys(), ...awaited].sort(),
+    [...alarms, ...asks, ...checksOf(ledger), ...awaited].sort(),
     "what the ledger has for the mode to wait for",
   );
   const unanswered = [...state.questions.values()].filter((set) => !set.closed).map((set) => set.id);
