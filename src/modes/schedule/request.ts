@@ -93,7 +93,9 @@ function message(
         instruction: valueAt(ticket.instruction),
         report: payloadOf(ticket.report),
         checks: ticket.check === undefined ? [] : from(ticket.check, "/results"),
-        ...(ticket.check === undefined ? {} : { base_tests: from(ticket.check, "/base_tests") }),
+        ...(ticket.check === undefined || ticket.softened === undefined
+          ? {}
+          : { base_tests: from(ticket.check, "/base_tests") }),
         artifacts: artifactsOf(ticket).map(payloadOf),
       };
     case "error":

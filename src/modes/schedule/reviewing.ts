@@ -63,7 +63,7 @@ export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void 
     checks_passed: passed,
     failed_reviews: undefined,
     ...(passed ? { failed_as: undefined } : {}),
-    softened: fact.payload.base_tests?.results.some((result) => !result.passed) === true ? true : undefined,
+    softened: fact.payload.base_tests?.results.some((result) => !result.passed),
   });
   if (
     !passed &&

@@ -107,7 +107,7 @@ export interface Ticket extends Holder {
   readonly failed_as?: string;
   readonly check?: number;
   readonly checks_passed?: boolean;
-  /** Set if its latest work fails the checks with existing tests as they were before it. */
+  /** Set if its latest work changes existing tests: whether it fails the checks with these as they were. */
   readonly softened?: boolean;
   /** The commit of the work as its worker last delivered it, in a session with copies of the repository. */
   readonly work?: string;

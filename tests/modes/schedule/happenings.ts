@@ -44,7 +44,7 @@ export function tasksOf(tasks: readonly RandomTask[]) {
       ...(kind === 6 ? { description: "Do it differently" } : {}),
       ...(kind > 9 && kind < 14 ? { budget: { turns: kind - 8 } } : {}),
       ...(kind === 14 || kind === 15 ? { budget: { wall_s: kind - 11 } } : {}),
-      ...(kind > 15 && kind < 22 ? { writes: kind % 2 ? ["src/**"] : ["src/a.ts"] } : {}),
+      ...(kind > 29 ? { writes: kind % 2 ? ["src/**"] : ["src/a.ts"] } : {}),
       ...(kind === 7 ? { assigned_to: { role_id: "nobody" } } : {}),
     });
   });

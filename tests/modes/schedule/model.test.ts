@@ -6,7 +6,7 @@ import { DEBATE, runs, schedule } from "./session.ts";
 /** The number of random sessions, each of 15 to 25 ms. The simulation runs thousands more. */
 const RUNS = Number(process.env["RUNS"] ?? 150);
 
-const randomTask: fc.Arbitrary<RandomTask> = fc.record({ on: fc.array(fc.nat(4), { maxLength: 2 }), kind: fc.nat(29) });
+const randomTask: fc.Arbitrary<RandomTask> = fc.record({ on: fc.array(fc.nat(4), { maxLength: 2 }), kind: fc.nat(37) });
 const randomPlan = fc.array(randomTask, { minLength: 1, maxLength: 5 });
 const happening: fc.Arbitrary<Happening> = fc.record({
   what: fc.nat(99),
