@@ -9,7 +9,10 @@ import { readRunInput } from "./options/run-input.ts";
 export function register(command: Command): Action<BeginOptions> {
   command
     .argument("[requirement]", "what to do; - reads standard input")
-    .option("--plan <file>", "use your own plan, as YAML or JSON; - reads standard input")
+    .option(
+      "--plan <file>",
+      "your own plan, or a list of tasks or issues, instead of a manager's; - reads standard input",
+    )
     .addOption(new Option("--plan-only", "stop when there is a plan, for you to review").conflicts("yes"));
   addBeginOptions(command, "requirement");
   command

@@ -7,6 +7,7 @@ import { understood } from "../protocol/leniency.ts";
 import { MAX_LINE_BYTES } from "../protocol/limits.ts";
 import type { PayloadByType, PlanFile } from "../protocol/payload.ts";
 import { findingsFailure, problemsFailure } from "./document.ts";
+import { foreignPlan } from "./foreign-plans.ts";
 import { readText, shownName } from "./read-text.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 
@@ -16,6 +17,16 @@ export interface LoadedPlan {
   readonly source: SourceDocument;
   /** The text of the file as written. */
   readonly text: string;
+  /** `plan_file`, or the form of a list that another program wrote: its texts may be anybody's, and it instructs nobody. */
+  readonly format: string;
+}
+
+/** The name of its schema, and of its form. */
+const PLAN_FILE = "plan_file";
+
+/** Whether a plan was made of a list of another program. */
+export function isForeign({ format }: LoadedPlan): boolean {
+  return format !== PLAN_FILE;
 }
 
 /** Maximum size of a plan file, in bytes: it becomes one line on the wire. */
@@ -37,8 +48,8 @@ export async function loadPlanFile(
   if (!text.ok) return err(problemsFailure([text.error]));
   const source = parseDocument(shownName(file), text.value);
   if (!source.ok) return err(problemsFailure([source.error]));
-  const { value, written } = understood("plan_file", source.value.value);
-  const broken = await checkSchema("plan_file", value, written);
+  const { value, written } = understood(PLAN_FILE, source.value.value);
+  const broken = await checkSchema(PLAN_FILE, value, written);
   if (broken.length > 0) {
     const strays = strayDependencies(value).map((stray) => ({ ...stray, pointer: written(stray.pointer) }));
     return err(findingsFailure(source.value, [...broken, ...strays]));
@@ -54,7 +65,20 @@ export async function loadPlanFile(
   );
   return findings.length > 0
     ? err(findingsFailure(document, findings))
-    : ok({ plan, source: document, text: text.value });
+    : ok({ plan, source: document, text: text.value, format: PLAN_FILE });
+}
+
+/** Loads a plan file, or the plan in a list of another program. Failures as `loadPlanFile`. */
+export async function loadPlan(
+  file: string,
+  text: Result<string, Problem> = readText(file, MAX_PLAN_BYTES),
+): Promise<Fallible<LoadedPlan>> {
+  const list = text.ok ? foreignPlan(shownName(file), text.value) : undefined;
+  if (!text.ok || list === undefined) return loadPlanFile(file, text);
+  const { source, format } = list;
+  const findings = list.findings.length > 0 ? list.findings : await checkSchema(PLAN_FILE, source.value);
+  if (findings.length > 0) return err(findingsFailure(source, findings));
+  return ok({ plan: source.value as unknown as PlanFile, source, text: text.value, format });
 }
 
 /** The dependencies that are no task of the plan, for a list of everything that is wrong with it. */

@@ -15,6 +15,7 @@ const DATA: readonly string[] = [
   "context.history",
   "context.dependencies",
   "context.transcript",
+  "context.crew_notes",
   "message.report",
   "message.checks",
   "message.artifacts",

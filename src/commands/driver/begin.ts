@@ -159,9 +159,10 @@ function differences(opened: PayloadByType["session_opened"], input: RunInput, f
   if (opened.mode !== input.mode) return ["mode"];
   const roles = withPlaybook(session.roles, folder, input.playbook);
   const [was = {}, is = {}] = [opened.input, session.input];
-  // The field that repeats the requirement is compared with it.
-  const isRequirement = (field: string) => was[field] === opened.requirement && is[field] === session.requirement;
-  const fields = Object.keys({ ...was, ...is }).filter((field) => !isRequirement(field));
+  // The field that repeats the requirement is compared with it, and the source of a plan by its digest.
+  const isComparedElsewhere = (field: string) =>
+    field === "plan_source" || (was[field] === opened.requirement && is[field] === session.requirement);
+  const fields = Object.keys({ ...was, ...is }).filter((field) => !isComparedElsewhere(field));
   const pairs: [what: string, was: unknown, is: unknown][] = [
     ["requirement", opened.requirement, session.requirement],
     ...fields.map((field): [string, unknown, unknown] => [wordOf(field), was[field], is[field]]),

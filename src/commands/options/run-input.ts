@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn } from "../../config/plan-file.ts";
+import { isForeign, type LoadedPlan, loadPlan, MAX_PLAN_BYTES, planIn } from "../../config/plan-file.ts";
 import { type AskedOf, checkedRequirement, standardInput, typedRequirement } from "./requirement.ts";
 import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
@@ -20,6 +20,7 @@ import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts"
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { isForPeople, type RunOptions } from "./run-options.ts";
+import { safeLine } from "../../ui/display.ts";
 import { unfitAnswers } from "../../config/answers.ts";
 
 const BUNDLED_WORKER = "The worker is Bosun's own, which only runs commands that it is given. Another: --worker CMD";
@@ -81,8 +82,9 @@ export async function readRunInput(
   if (!requirement.ok) return requirement;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
   if (!found.ok) return found;
+  const needsManager = plan.value === undefined || isForeign(plan.value);
   // For a person who names no planner: the first crew whose programs are installed.
-  const chooses = ask && plan.value === undefined && namesNobody(options, found.value);
+  const chooses = ask && needsManager && namesNobody(options, found.value);
   const chosen = chooses ? await withCrew(context, options, found.value) : ok(options);
   if (!chosen.ok) return chosen;
   if (chooses && chosen.value.crew === undefined) return err(nobodyInstalled());
@@ -96,11 +98,13 @@ export async function readRunInput(
   const { roles: crew, settings, programs } = ready.value;
   const unable = await childProblem(settings, crew);
   if (unable) return err(unable);
-  if (plan.value === undefined && crew.some(isPlaybook)) {
+  if (needsManager && crew.some(isPlaybook)) {
     const installed = await crewHere(context, found.value);
     const usable = installed.ok ? (installed.value ?? "NAME") : "NAME";
-    return fails("configuration", "No agent is configured to plan this.", {
-      hint: `Use --crew ${usable}, --manager CMD or --plan FILE.`,
+    const { source } = plan.value ?? {};
+    const what = source ? `instruct the tasks of ${safeLine(source.file)}, which is no plan file` : "plan this";
+    return fails("configuration", `No agent is configured to ${what}.`, {
+      hint: `Use --crew ${usable}, --manager CMD or --plan FILE${source ? " with instructions" : ""}.`,
     });
   }
   const { crew: name } = chosen.value;
@@ -119,12 +123,12 @@ async function planOf(
   { plan, file }: RunInputOptions,
 ): Promise<Fallible<LoadedPlan | undefined>> {
   if (plan === undefined) return ok(undefined);
-  if (plan !== "-") return loadPlanFile(plan);
+  if (plan !== "-") return loadPlan(plan);
   if ((file ?? words) === "-") {
     const hint = "Leave the requirement out if the plan has one, or use a file for one of them.";
     return fails("usage", "The plan and the requirement cannot both be read from standard input.", { hint });
   }
-  return loadPlanFile(plan, await standardInput(terminal, "plan", MAX_PLAN_BYTES));
+  return loadPlan(plan, await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
 
 /** The isolation that was chosen; else copies in a git repository, except for the embedded crew, which only runs its plan. */
@@ -145,7 +149,7 @@ async function inputOf(
   const config = { ...settings.values, isolation: isolationOf(settings, roles) };
   const played = plan !== undefined && roles.some(isPlaybook);
   const given = plan !== undefined && !played;
-  if (given && options.planOnly === true) {
+  if (given && !isForeign(plan) && options.planOnly === true) {
     const hint = "Leave out --plan to let the manager plan, or leave out --plan-only to begin.";
     return fails("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", { hint });
   }
@@ -165,6 +169,7 @@ async function inputOf(
     ...(given ? { plan_given: true } : {}),
     // By which an existing session recognises the same plan.
     ...(plan ? { plan_digest: `sha256:${hash("sha256", plan.text)}` } : {}),
+    ...(plan ? { plan_source: { format: plan.format, file: plan.source.file } } : {}),
   };
   const planFact = plan && { payload_type: "plan" as const, payload: { ...planIn(plan.plan) } };
   const wanted = { payload_type: "requirement" as const, payload: { text: requirement } };

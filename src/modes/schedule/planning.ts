@@ -1,7 +1,7 @@
 import { commandLines } from "../../kernel/kit/commands.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
-import { defined } from "../../lib/json.ts";
+import { defined, type Json, objectOf } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { isHeldOut } from "../../protocol/held-out.ts";
 import type { Task } from "../../protocol/payload.ts";
@@ -23,7 +23,7 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
   if (draft.before.session) return draft.out.forbid("this session has been opened already", "begin another: bosun run");
   const config = fact.payload.config;
   const checks = config.checks?.ticket ?? [];
-  const { plan_given, plan_digest } = fact.payload.input ?? {};
+  const { plan_given, plan_digest, plan_source } = fact.payload.input ?? {};
   const planners = plan_digest === undefined && plan_given !== true ? plannersOf(config) : undefined;
   const settings: Settings = {
     max_retries: config.max_retries,
@@ -70,6 +70,7 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     notes: [],
     asked: 0,
     ...(plan_given === true ? { plan_given: true } : {}),
+    ...(isForeign(plan_source) ? { plan_is_foreign: true } : {}),
   };
   draft.open(session);
   const { repository } = fact.payload;
@@ -81,6 +82,11 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
       criteria: criteria.map(([sequence, pointer]) => from(sequence, pointer)),
       commit: repository.base,
     });
+}
+
+/** Whether the plan was made of a list of another program. Earlier versions did not record what a plan was made of. */
+function isForeign(plan_source: Json | undefined): boolean {
+  return plan_source !== undefined && objectOf(plan_source).format !== "plan_file";
 }
 
 export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
@@ -103,7 +109,8 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
   const { plan: before, gate, settings } = draft.session;
   const plan: Place = [fact.sequence, pointer];
   if (tasks.some(holdsOut)) draft.patchSession({ holds_out: true });
-  const asks = fact.source !== "user" && settings.plan_approval === "ask";
+  const isForeign = !before && draft.session.plan_is_foreign === true;
+  const asks = (fact.source !== "user" || isForeign) && settings.plan_approval === "ask";
   withdraw(draft, undefined, "a plan was given");
   closeGate(draft);
   if (before && gate?.first !== true) {

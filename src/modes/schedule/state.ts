@@ -213,6 +213,8 @@ export interface SessionValue extends Holder {
   readonly interrupted?: SessionPhase;
   /** Set if a person gives the plan, so that the manager is not asked for one. */
   readonly plan_given?: boolean;
+  /** Set if that plan was made of a list of another program, so that the person is asked about it. */
+  readonly plan_is_foreign?: boolean;
   readonly settings: Settings;
   /** Digests of the commands that may run for every ticket: the configuration's, and those that a person allowed for the session. */
   readonly seen?: readonly string[];
