@@ -163,6 +163,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ["bosun take build", "bosun take s-k3m9pa build"],
       load: () => import("./take.ts"),
     },
+    notes: {
+      summary: "what workers noted for each other",
+      hidden: true,
+      examples: ["bosun notes", "bosun notes s-k3m9pa --json"],
+      load: () => import("./notes.ts"),
+    },
     replay: {
       summary: "play or list the recorded messages; --verify proves them",
       examples: [

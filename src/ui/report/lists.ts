@@ -73,6 +73,7 @@ export function listsOf(report: SessionReport): PageList[] {
       tone: ({ passed }) => (passed ? "good" : "bad"),
       more: ({ output }) => [["output", output, "code"]],
     }),
+    ...(report.notes.length === 0 ? [] : [noteList(report)]),
     listOf({
       id: "artifacts",
       title: "Artifacts",
@@ -92,6 +93,21 @@ export function listsOf(report: SessionReport): PageList[] {
       ],
     }),
   ];
+}
+
+function noteList({ notes }: SessionReport): PageList {
+  return listOf({
+    id: "notes",
+    title: "Notes of workers for each other",
+    empty: "Nothing was noted.",
+    entries: notes,
+    columns: [
+      { heading: "ticket", width: 18, cell: ({ ticket_id = "-" }) => ticket_id },
+      { heading: "by", width: 14, cell: ({ role_id }) => role_id },
+      { heading: "note", cell: ({ text }) => text },
+      RECORD,
+    ],
+  });
 }
 
 /** The record that holds the entry. */

@@ -13,6 +13,7 @@ import { outputWords } from "../../log/report.ts";
 import { allWords, wordsOf } from "../words.ts";
 import { type Asked, AskedAndAnswered } from "./asked.ts";
 import { type Envelope, envelopeOf, payloadLength } from "./envelopes.ts";
+import { type Noted, notedIn } from "./noted.ts";
 
 /** Everything a report says about a session, in any format. Its texts are untrusted: each format sanitises them. */
 export interface SessionReport {
@@ -29,6 +30,7 @@ export interface SessionReport {
   readonly work: ReadonlyMap<string, WorkDone>;
   readonly checks: readonly CheckRun[];
   readonly asked: readonly Asked[];
+  readonly notes: readonly Noted[];
   /** The result of a mode without tickets. */
   readonly result: readonly ResultPart[];
   readonly envelopes: readonly Envelope[];
@@ -79,6 +81,7 @@ export class ReportGatherer {
   readonly #payload_length: number;
   readonly #work = new Map<string, WorkDone>();
   readonly #checks: CheckRun[] = [];
+  readonly #notes: Noted[] = [];
   readonly #unreadable: number[] = [];
   #recoveries = 0;
   #from = "";
@@ -106,6 +109,7 @@ export class ReportGatherer {
     applyRecord(this.#session, sequence, record);
     if (record.record.disposition !== "applied") return;
     this.#asked.add(this.#session, sequence, record);
+    this.#notes.push(...notedIn(sequence, record));
     this.#addContent(sequence, record);
   }
 
@@ -120,6 +124,7 @@ export class ReportGatherer {
       work: this.#work,
       checks: this.#checks,
       asked: this.#asked.all,
+      notes: this.#notes,
       result: presentation && this.#result ? resultParts(presentation, this.#result, this.#about) : [],
       envelopes: this.#envelopes,
       unreadable: this.#unreadable,

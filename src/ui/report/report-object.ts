@@ -8,7 +8,7 @@ import type { SessionReport } from "./report-model.ts";
  * `bosun replay --json` has them.
  */
 export function reportObject(report: SessionReport): object {
-  const { session, from, to, recoveries, turns, work, checks, asked, result, unreadable } = report;
+  const { session, from, to, recoveries, turns, work, checks, asked, notes, result, unreadable } = report;
   const { session_id, mode, version, requirement, workspace, roles, closed, stopped } = session;
   return {
     session_id,
@@ -50,6 +50,7 @@ export function reportObject(report: SessionReport): object {
     turns,
     checks,
     asked,
+    notes,
     result,
     unreadable,
   };

@@ -130,6 +130,25 @@ describe("the plan gate", () => {
     expect([given.send("plan", { tasks: [task("a")] }).phase, given.open]).toEqual(["running", ["manager ticket a"]]);
   });
 
+  it("is used for a person's plan that was made of a list of another program, once", () => {
+    const gated = (format: string) => {
+      const input = { plan_given: true, plan_source: { format, file: "a.md" } };
+      return schedule({ ...ASK, input })
+        .requirement()
+        .send("plan", { tasks: [task("a")] });
+    };
+    expect([gated("plan_file").phase, gated("markdown").phase, gated("markdown").open]).toEqual([
+      "running",
+      "approving",
+      ["ask approval a1"],
+    ]);
+    const edited = gated("markdown").send("approval", { ...APPROVED, plan: { tasks: [task("b")] } });
+    expect([edited.phase, edited.open]).toEqual(["running", ["manager ticket b"]]);
+    const sent_back = gated("markdown").send("approval", { ...CHANGES, notes: "Smaller" });
+    expect([sent_back.phase, sent_back.open]).toEqual(["planning", ["manager requirement"]]);
+    expect(sent_back.replan(undefined, task("c")).phase).toBe("approving");
+  });
+
   it("opens with approval", () => {
     const session = proposed("a").send("approval", { ...APPROVED, ask_id: "a1" });
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket a"]]);
