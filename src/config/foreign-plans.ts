@@ -58,7 +58,8 @@ function planOf(file: string, text: string, words: string, { entries, tag }: Lis
   const names = Map.groupBy(entries, ({ name }) => name);
   const unlisted = new Set<string>();
   const findings: Finding[] = [];
-  if (open.length === 0) findings.push({ pointer: "", what: "no entry of this list is left to do" });
+  if (open.length === 0)
+    findings.push({ pointer: "", what: "no entry of this list is left to do", expected: "an entry that is open" });
   const before = new Map(open.map((entry, index) => [entry, entry.after.flatMap((name) => meant(name, entry, index))]));
   const tasks = open.map((entry): Task => {
     const own = parts.get(entry) ?? [];
@@ -113,7 +114,7 @@ function sourceOf(file: string, text: string, plan: PlanFile, open: readonly Ent
   const problem = ({ at: _at, unquoted: _unquoted, ...finding }: Finding) => {
     return { file, position: position(finding.pointer), ...finding };
   };
-  return { file, value: plan as unknown as Json, position, problem };
+  return { file, value: plan, position, problem };
 }
 
 /** A text as words with `-` between them. */
@@ -197,13 +198,13 @@ function isTaskList(value: Json | undefined): boolean {
 }
 
 function tasksIn({ locate }: Located, { tasks }: JsonObject, at: string): Entry[] {
-  const idOf = ({ id }: JsonObject) => (typeof id === "number" ? String(id) : textOf(id));
+  const idOf = (id: Json | undefined) => (typeof id === "number" ? String(id) : textOf(id));
   const entryOf = (task: JsonObject, pointer: string, parent?: Entry, parts: readonly string[] = []): Entry => {
     const { title, description, details, testStrategy, status } = task;
     // Within a task a bare number means its subtask.
     const wholeId = (id: string) => (parent && parts.includes(id) ? `${parent.id}.${id}` : id);
-    const id = wholeId(idOf(task));
-    const after = listOf(task.dependencies).map((one) => wholeId(String(one)));
+    const id = wholeId(idOf(task.id));
+    const after = listOf(task.dependencies).map((one) => wholeId(idOf(one)));
     const criteria = [joined([testStrategy])].filter(Boolean);
     const texts = { title: textOf(title) || id, text: joined([title, description, details]), criteria };
     const state = STATES.get(textOf(status)) ?? "open";
@@ -212,7 +213,7 @@ function tasksIn({ locate }: Located, { tasks }: JsonObject, at: string): Entry[
   return listOf(tasks).flatMap((task, index) => {
     const whole = entryOf(objectOf(task), `${at}/tasks/${index}`);
     const parts = listOf(objectOf(task).subtasks).map(objectOf);
-    const ids = parts.map(idOf);
+    const ids = parts.map((part) => idOf(part.id));
     return [
       whole,
       ...parts.map((part, number) => entryOf(part, `${at}/tasks/${index}/subtasks/${number}`, whole, ids)),

@@ -171,7 +171,7 @@ describe("tasks.json of Task Master", () => {
       ["12:4", expect.stringMatching(/"2" depends on "9", which is not in this list/)],
     ]);
     const nameless = JSON.stringify({ tasks: [task(1, {}), { title: "No id" }] }, null, 1);
-    expect(await problemsIn("tasks.json", nameless)).toEqual([["9:3", expect.stringContaining("task_id")]]);
+    expect(await problemsIn("tasks.json", nameless)).toEqual([["8:3", expect.stringContaining("task_id")]]);
   });
 });
 
