@@ -3,7 +3,7 @@ import { err, ok } from "../lib/result.ts";
 import { readFolder, recordIn } from "../log/reader.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeJson } from "../ui/display.ts";
-import { notedIn } from "../ui/report/noted.ts";
+import { notedIn } from "../ui/report/report-model.ts";
 import { timelineLines } from "../ui/timeline.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";

@@ -6,13 +6,6 @@ import type { Finding } from "../protocol/document/problem.ts";
 import { positionsIn } from "../protocol/document/source-text.ts";
 import type { PlanFile, Task } from "../protocol/payload.ts";
 
-/** A list of work that another program wrote, as a plan. The places of `source` are those of the list, `findings` say why it is no plan. */
-export interface ForeignPlan {
-  readonly format: string;
-  readonly source: SourceDocument;
-  readonly findings: readonly Finding[];
-}
-
 /** An entry of a list. Its texts are data: they become a description and criteria in words, never a command. */
 interface Entry {
   readonly id: string;
@@ -27,24 +20,24 @@ interface Entry {
   readonly offset: () => number;
 }
 
-interface List {
-  readonly entries: readonly Entry[];
-  /** Which part of the file they are. */
-  readonly tag?: string;
-}
+/** Entries, and which part of the file they are. */
+type List = { readonly entries: readonly Entry[]; readonly tag?: string } | undefined;
 
-/** The forms: the name that is recorded, words for it, and its reader, which returns undefined for what has another form. */
-const FORMS: readonly (readonly [string, string, (text: string, json: Located | undefined) => List | undefined])[] = [
-  ["markdown", "a Markdown task list", markdownList],
-  ["task_master", "Task Master's tasks", taskMasterList],
-  ["github_issues", "GitHub issues", issueList],
-];
+/** The forms by the name that is recorded: words for each, and its reader, which returns undefined for what has another form. */
+const FORMS = {
+  markdown: ["a Markdown task list", markdownList],
+  task_master: ["Task Master's tasks", taskMasterList],
+  github_issues: ["GitHub issues", issueList],
+} as const;
 
-/** The plan in a list of one of the forms, which the content tells; undefined for anything else. */
-export function foreignPlan(file: string, text: string): ForeignPlan | undefined {
+/**
+ * The plan in a list of work that another program wrote, whose form the content tells, and why it is none; undefined for anything else. The places
+ * of `source` are those of the list.
+ */
+export function foreignPlan(file: string, text: string) {
   // JSON is read as such whatever the file is called: the YAML parser takes a hundred times as long.
   const read = /^\s*[[{]/.test(text) ? readLocated(text, "json", "typed") : undefined;
-  for (const [format, words, listIn] of FORMS) {
+  for (const [format, [words, listIn]] of Object.entries(FORMS)) {
     const list = listIn(text, read?.ok ? read.value : undefined);
     if (list) return { format, ...planOf(file, text, words, list, format === "github_issues") };
   }
@@ -52,9 +45,10 @@ export function foreignPlan(file: string, text: string): ForeignPlan | undefined
 }
 
 /** The open entries as tasks. Of a partial list, entries that are done may be missing. */
-function planOf(file: string, text: string, words: string, { entries, tag }: List, isPartial: boolean) {
+function planOf(file: string, text: string, words: string, { entries, tag }: NonNullable<List>, isPartial: boolean) {
   const open = entries.filter(({ state }) => state === "open");
   const parts = Map.groupBy(open, ({ parent }) => parent);
+  const ids = Map.groupBy(entries, ({ id }) => id);
   const names = Map.groupBy(entries, ({ name }) => name);
   const unlisted = new Set<string>();
   const findings: Finding[] = [];
@@ -69,10 +63,13 @@ function planOf(file: string, text: string, words: string, { entries, tag }: Lis
     );
     const dependencies = [...new Set([...(before.get(entry) ?? []), ...inherited, ...own].map(({ id }) => id))];
     const partsWords = `Its parts are tasks of their own, done before it: ${own.map(({ id }) => id).join(", ")}`;
-    const whole = entry.parent ? `Part of: ${entry.parent.title}` : "";
     return {
       task_id: entry.id,
-      description: joined([entry.text, whole, own.length > 0 ? partsWords : ""]),
+      description: joined([
+        entry.text,
+        entry.parent && `Part of: ${entry.parent.title}`,
+        own.length > 0 ? partsWords : "",
+      ]),
       ...(dependencies.length > 0 ? { dependencies } : {}),
       ...(entry.criteria?.length ? { acceptance_criteria: entry.criteria } : {}),
     };
@@ -91,11 +88,11 @@ function planOf(file: string, text: string, words: string, { entries, tag }: Lis
       unlisted.add(name);
       return [];
     }
-    const found = names.get(key) ?? entries.filter((one) => one.name.startsWith(`${key}-`));
+    const found = ids.get(name) ?? names.get(key) ?? entries.filter((one) => one.name.startsWith(`${key}-`));
     const [one] = found;
     if (one && found.length === 1 && one.state !== "put off") return one.state === "open" ? [one] : [];
-    const ids = found.slice(0, 5).map(({ id }) => id);
-    const why = ["is not in this list", "is put off or cancelled"][found.length] ?? `may be ${ids.join(" or ")}`;
+    const some = found.slice(0, 5).map(({ id }) => id);
+    const why = ["is not in this list", "is put off or cancelled"][found.length] ?? `may be ${some.join(" or ")}`;
     const what = `"${entry.title}" depends on "${name}", which ${why}`;
     const expected = one ? "one entry that is open or done" : "the id or the text of an entry, or how that begins";
     findings.push({ pointer: `/tasks/${index}`, what, expected });
@@ -139,7 +136,7 @@ const AFTER =
   /\((?:after:|(?:depends on|blocked by):?)\s*([^()]+)\)|^[ \t]*(?:[-*+][ \t]+)?(?:after|depends on|blocked by):\s*(.+)$/gim;
 
 /** A task list of GitHub's Markdown. An item at the beginning of a line tells the form: no YAML and no JSON has such a line. */
-function markdownList(text: string): List | undefined {
+function markdownList(text: string): List {
   if (!/^(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]+\S/m.test(text)) return undefined;
   const items: { indent: number; isDone: boolean; offset: number; lines: string[] }[] = [];
   let [offset, isFenced, isOpen, wasBlank] = [0, false, false, false];
@@ -182,7 +179,7 @@ const STATES: ReadonlyMap<string, Entry["state"]> = new Map([
 ]);
 
 /** `tasks.json` of Task Master: `{"tasks": […]}`, or such an object by tag. Of several tags with open tasks it is `master`, the default there. */
-function taskMasterList(_text: string, json: Located | undefined): List | undefined {
+function taskMasterList(_text: string, json: Located | undefined): List {
   if (!isJsonObject(json?.value)) return undefined;
   const { value } = json;
   if (isTaskList(value)) return { entries: tasksIn(json, value, "") };
@@ -224,7 +221,7 @@ function tasksIn({ locate }: Located, { tasks }: JsonObject, at: string): Entry[
 const ISSUES_BEFORE = /\b(?:depends[ -]on|blocked[ -]by)\b[\s:*]*((?:#\d+(?:[\s,&]|and)*)+)/gi;
 
 /** What `gh issue list --json number,title,body,labels` prints. */
-function issueList(_text: string, json: Located | undefined): List | undefined {
+function issueList(_text: string, json: Located | undefined): List {
   const issues = listOf(json?.value).map(objectOf);
   if (typeof issues[0]?.number !== "number" || issues[0].title === undefined) return undefined;
   const entries = issues.map(({ number, title, body, labels, state }, index): Entry => {

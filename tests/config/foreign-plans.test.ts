@@ -91,9 +91,9 @@ describe("a Markdown task list", () => {
 
   test("gives items with the same or with no Latin words ids of their own", async () => {
     const text =
-      "- [ ] Test it!\r\n- [ ] Test it\r\n- [ ] 写文档\r\n- [ ] [Read](http://x.example) (after: 写文档)\r\n";
+      "- [ ] Test it!\r\n- [ ] Test it\r\n- [ ] 写文档\r\n- [ ] [Read](http://x.example) (after: 写文档, test-it-2)\r\n";
     const { tasks } = await graphOf("tasks.md", text);
-    expect(tasks).toEqual({ "test-it": [], "test-it-2": [], "item-3": [], read: ["item-3"] });
+    expect(tasks).toEqual({ "test-it": [], "test-it-2": [], "item-3": [], read: ["item-3", "test-it-2"] });
   });
 
   test("has no items in code, and none in the texts of a plan file", async () => {

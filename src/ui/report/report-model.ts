@@ -13,7 +13,6 @@ import { outputWords } from "../../log/report.ts";
 import { allWords, wordsOf } from "../words.ts";
 import { type Asked, AskedAndAnswered } from "./asked.ts";
 import { type Envelope, envelopeOf, payloadLength } from "./envelopes.ts";
-import { type Noted, notedIn } from "./noted.ts";
 
 /** Everything a report says about a session, in any format. Its texts are untrusted: each format sanitises them. */
 export interface SessionReport {
@@ -69,6 +68,19 @@ export interface CheckRun {
   readonly exit_code: number | undefined;
   readonly duration_ms: number | undefined;
   readonly output: string;
+}
+
+/** What a worker noted for the others. */
+export interface Noted extends Pick<CheckRun, "sequence" | "at" | "ticket_id"> {
+  readonly role_id: string;
+  readonly text: string;
+}
+
+/** The notes in a record; empty if it is no report that counts. */
+export function notedIn(sequence: number, { payload_type, payload, source, record }: UnsealedRecord): Noted[] {
+  if (payload_type !== "report" || record.disposition !== "applied") return [];
+  const { received_at: at, ticket_id } = record;
+  return allWords(payload.notes).map((text) => ({ sequence, at, ticket_id, role_id: source, text }));
 }
 
 /** Builds a report from the records of a session, added in order. Any record may be missing. */
