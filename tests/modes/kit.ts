@@ -45,16 +45,13 @@ export const CONFIG: ResolvedConfiguration = {
   budget: {},
 };
 
-/** In place of every commit. */
-const COMMIT = "c".repeat(40);
-
 export interface Opening {
   readonly roles: readonly Role[];
   readonly config?: Partial<ResolvedConfiguration> | undefined;
   readonly input?: JsonObject | undefined;
   readonly requirement?: string | undefined;
-  /** Set if subjects work in copies of a repository. */
-  readonly copies?: boolean | undefined;
+  /** Set if subjects work in copies of it. */
+  readonly repository?: JsonObject | undefined;
   /** The checks take time in proportion to the state; measurements of large sessions do without them. */
   readonly unchecked?: boolean | undefined;
 }
@@ -98,7 +95,11 @@ export class ModeSession<S> {
   #now = START;
   #finish: Extract<Command, { do: "finish" }> | undefined;
 
-  constructor(mode: Mode<S>, rules: ModeRules<S>, { roles, config, input, requirement, copies, unchecked }: Opening) {
+  constructor(
+    mode: Mode<S>,
+    rules: ModeRules<S>,
+    { roles, config, input, requirement, repository, unchecked }: Opening,
+  ) {
     const { state, reading } = guard(mode.empty() as S & object);
     const guarded: Mode<S> = {
       ...mode,
@@ -116,8 +117,7 @@ export class ModeSession<S> {
       roles,
       schemas: { digest: `sha256:${"0".repeat(64)}` },
       workspace: "/project",
-      ...(copies ? { repository: { root: "/project", base: COMMIT, trusted: false } } : {}),
-      ...optional({ input, requirement }),
+      ...optional({ input, requirement, repository }),
     };
     this.submit("scheduler", "session_opened", this.opening);
   }
@@ -226,10 +226,9 @@ export class ModeSession<S> {
     payload_type: PayloadType,
     payload: JsonObject | Fact["payload"],
     usage?: Usage,
+    work?: Fact["work"],
   ): this {
     const turn = this.#opened(subject);
-    const delivers = "repository" in this.opening && "status" in payload && payload.status === "completed";
-    const work = delivers ? { commit: COMMIT, start: COMMIT } : undefined;
     const channel = { subject, turn: stampOf(turn), ...optional({ usage, work }) };
     return this.submit(turn.role_id ?? "", payload_type, payload, channel);
   }
@@ -273,7 +272,6 @@ export class ModeSession<S> {
   finishChecks(subject: string, ...passed: readonly boolean[]): this {
     const checks = [...this.engine.ledger.checks.values()].find((one) => (one.subject ?? "") === subject);
     if (!checks) throw new Error(`no checks run for ${subject}`);
-    if (checks.merge) return this.finishMerge(subject, passed.every(Boolean) ? "merged" : "failed");
     const results = passed.map((pass, index) => ({
       criterion: `criterion ${index + 1}`,
       exit_code: pass ? 0 : 1,
@@ -281,24 +279,6 @@ export class ModeSession<S> {
       output: pass ? "" : `record ${this.records.length}`,
     }));
     return this.submit("scheduler", "check_result", { check_id: checks.check_id, results }, { subject });
-  }
-
-  /** The runtime has merged a subject's work, or not. */
-  finishMerge(subject: string, state: "merged" | "conflict" | "failed"): this {
-    const checks = [...this.engine.ledger.checks.values()].find((one) => one.subject === subject && one.merge);
-    if (!checks) throw new Error(`nothing of ${subject} is being merged`);
-    const { check_id } = checks;
-    if (state === "merged")
-      this.submit(
-        "scheduler",
-        "merge_begun",
-        { check_id, ticket_id: subject, commit: COMMIT, tip: COMMIT },
-        { subject },
-      );
-    const result = { criterion: "it merges", exit_code: null, passed: state !== "conflict", output: "" };
-    const failed = state === "failed" ? [{ ...result, passed: false, output: `record ${this.records.length}` }] : [];
-    const merge = { state, tip: COMMIT, commit: COMMIT };
-    return this.submit("scheduler", "check_result", { check_id, results: [result, ...failed], merge }, { subject });
   }
 
   /** The latest child session that was asked for and has not ended. */
@@ -379,13 +359,8 @@ export class ModeSession<S> {
   #admit(turn: LedgerTurn, role_id: string): PayloadByType["turn_request"] {
     const stamp = stampOf(turn);
     const { remaining_turns: _, alone: __, ...asked } = this.engine.mode.request(this.state, stamp);
-    const payload = {
-      ...asked,
-      turn_id: turn.turn_id,
-      role_id,
-      workspace: "/project",
-      artifacts_dir: "/artifacts",
-    } as unknown as PayloadByType["turn_request"];
+    const places = { workspace: "/project", artifacts_dir: "/artifacts" };
+    const payload = { ...asked, turn_id: turn.turn_id, role_id, ...places } as unknown as PayloadByType["turn_request"];
     const request = this.resolved(payload);
     valid("turn_request", request);
     valid(request.message.payload_type as PayloadType, request.message.payload);

@@ -39,12 +39,47 @@ export function asking(...ids: readonly string[]) {
   } as const;
 }
 
-export type Options = Partial<Opening>;
+export type Options = Partial<Opening> & {
+  /** Set if tickets work in copies of a repository. */
+  readonly copies?: boolean;
+};
+
+/** In place of every commit. */
+const COMMIT = "c".repeat(40);
 
 /** A session of the schedule mode: the kit, and the vocabulary of tickets. */
 export class ScheduleSession extends ModeSession<ScheduleState> {
-  constructor({ roles = CREW, ...opening }: Options = {}) {
-    super(scheduleMode, SCHEDULE_RULES, { roles, ...opening });
+  constructor({ roles = CREW, copies = false, ...opening }: Options = {}) {
+    const repository = { root: "/project", base: COMMIT, trusted: false };
+    super(scheduleMode, SCHEDULE_RULES, { roles, ...opening, ...(copies ? { repository } : {}) });
+  }
+
+  override answer(...[subject, type, payload, usage]: Parameters<ModeSession<ScheduleState>["answer"]>): this {
+    const delivers = "repository" in this.opening && "status" in payload && payload.status === "completed";
+    return super.answer(subject, type, payload, usage, delivers ? { commit: COMMIT, start: COMMIT } : undefined);
+  }
+
+  override finishChecks(subject: string, ...passed: readonly boolean[]): this {
+    if (!this.#mergeOf(subject)) return super.finishChecks(subject, ...passed);
+    return this.finishMerge(subject, passed.every(Boolean) ? "merged" : "failed");
+  }
+
+  #mergeOf(subject: string) {
+    return [...this.engine.ledger.checks.values()].find((one) => one.subject === subject && one.merge);
+  }
+
+  /** The runtime has merged a ticket's work, or not. */
+  finishMerge(ticket_id: string, state: "merged" | "conflict" | "failed"): this {
+    const checks = this.#mergeOf(ticket_id);
+    if (!checks) throw new Error(`nothing of ${ticket_id} is being merged`);
+    const { check_id } = checks;
+    const about = { subject: ticket_id };
+    if (state === "merged")
+      this.submit("scheduler", "merge_begun", { check_id, ticket_id, commit: COMMIT, tip: COMMIT }, about);
+    const result = { criterion: "it merges", exit_code: null, passed: state !== "conflict", output: "" };
+    const failed = state === "failed" ? [{ ...result, passed: false, output: `record ${this.records.length}` }] : [];
+    const merge = { state, tip: COMMIT, commit: COMMIT };
+    return this.submit("scheduler", "check_result", { check_id, results: [result, ...failed], merge }, about);
   }
 
   requirement(text = "Mend it"): this {
