@@ -61,7 +61,6 @@ await build({
     "crew/demo": "src/crew/demo.ts",
     "crew/playbook": "src/crew/playbook.ts",
     "crew/shell": "src/crew/shell.ts",
-    "crew/survey": "src/crew/survey.ts",
   },
   output,
 });

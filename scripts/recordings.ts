@@ -2,7 +2,6 @@
  * `npm run recordings`: records two sessions in real terminals, with the built program and tmux: one of twenty tickets, watched and
  * answered in the dashboard, and the interactive demo. Writes docs/recordings.md, and docs/images/dashboard.png if there is Chromium.
  */
-import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -82,8 +81,7 @@ async function recordTwenty(): Promise<{ moments: Moment[]; picture: string }> {
 /** The interactive demo: its questions are answered with Enter, which also goes on after each section. */
 async function recordDemo(): Promise<Moment[]> {
   const moments: Moment[] = [];
-  execFileSync("git", ["clone", "--quiet", ROOT, join(scratch, "bosun")]);
-  const terminal = new Terminal("bosun demo bosun --interactive", scratch, 90, 40, environment);
+  const terminal = new Terminal("bosun demo --interactive", scratch, 90, 40, environment);
   let before = "";
   for (let pressed = 0; pressed < 40; pressed += 1) {
     const screen = await settled(terminal);

@@ -23,10 +23,7 @@ if (chromium === undefined) {
 }
 const scratch = mkdtempSync(join(os.tmpdir(), "bosun-screenshots-"));
 try {
-  // The picture shows the name of the folder.
-  const repository = join(scratch, "bosun");
-  execFileSync("git", ["clone", "--quiet", ROOT, repository]);
-  const page = pageOfDemo(repository);
+  const page = pageOfDemo();
   mkdirSync(IMAGES, { recursive: true });
   const browser = await startChromium(chromium);
   for (const { name, ...look } of PICTURES) {
@@ -39,9 +36,9 @@ try {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** Runs the demo on a repository and gives the page that it writes. */
-function pageOfDemo(repository: string): string {
-  const words = ["--home", join(scratch, "home"), "demo", repository, "--json"];
+/** Runs the demo and gives the page that it writes. */
+function pageOfDemo(): string {
+  const words = ["--home", join(scratch, "home"), "demo", "--json"];
   const told = execFileSync(process.execPath, [join(ROOT, "dist", "bin.js"), ...words], { encoding: "utf8" });
   for (const line of told.trim().split("\n")) {
     const { page } = JSON.parse(line) as { readonly page?: string };

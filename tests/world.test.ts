@@ -23,10 +23,8 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "log/writer.ts": ["appendFileSync"],
   // In a folder of `mkdtemp`, which nobody else may enter.
   "crew/demo/proof.ts": ["cpSync", "writeFileSync"],
+  "crew/demo/scratch.ts": ["cpSync"],
   "crew/shell.ts": ["writeFileSync"],
-  // The crew's programs work for the person or the agent who calls them.
-  "crew/survey.ts": ["mkdir", "writeFile"],
-  "crew/survey/digest.ts": ["mkdirSync", "writeFileSync"],
 };
 
 /** Calls that make files or folders, except `mkdtemp`: nobody else may enter what it makes. */

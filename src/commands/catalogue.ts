@@ -218,8 +218,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   },
   "Crew:": {
     demo: {
-      summary: "all that matters in half a minute, on a scratch copy",
-      examples: ["bosun demo", "bosun demo . --interactive"],
+      summary: "all that matters in half a minute, on a repository of its own",
+      examples: ["bosun demo", "bosun demo --interactive"],
       load: () => import("./demo.ts"),
     },
     init: {

@@ -2,8 +2,10 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { execa } from "execa";
 import { isDirectory } from "../lib/files.ts";
+import { stateHome } from "../config/home.ts";
 import { bosunProgram, crewProgram } from "../config/installation.ts";
 import { shipped } from "../lib/files.ts";
+import { repositoryRoot } from "../lib/git-directories.ts";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_INTERNAL } from "../runtime/exit.ts";
@@ -21,9 +23,9 @@ interface DemoOptions extends ReporterOptions {
 /** `bosun demo`: starts the crew's demo, which runs `bosun` commands like a user. */
 export function register(command: Command): Action<DemoOptions> {
   command
-    .argument("[dir]", "your repository; it is only read (default: the one you are in, else Bosun's own)")
+    .argument("[dir]", "left alone: the demo makes a repository of its own")
     .option("--interactive", "answer the questions yourself, and press Enter between sections")
-    .option("--keep", "keep the scratch copy");
+    .option("--keep", "keep the scratch repository");
   addReporterOptions(command, "never ask, which is the default");
   return demo;
 }
@@ -31,11 +33,13 @@ export function register(command: Command): Action<DemoOptions> {
 async function demo(context: CommandContext, [directory]: readonly string[], options: DemoOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
-  const home = homeOf(context);
-  if (!home.ok) return home;
+  const found = homeOf(context);
+  if (!found.ok) return found;
+  // Copies cannot lie in a repository, as in the one that is the home of its own sessions.
+  const isInside = repositoryRoot(found.value) !== undefined;
+  const home = isInside ? stateHome(context.environment, context.directory) : found.value;
   if (directory !== undefined && !isDirectory(resolve(context.directory, directory))) {
-    const hint = "Name one of your repositories: bosun demo DIR";
-    return fails("usage", `${directory} is not a directory.`, { hint });
+    return fails("usage", `${directory} is not a directory.`, { hint: "Leave it out: bosun demo" });
   }
   const { reporter, ask } = runOptions.value;
   if (options.interactive === true && (!ask || !isForPeople(reporter))) {
@@ -43,14 +47,13 @@ async function demo(context: CommandContext, [directory]: readonly string[], opt
   }
   const told = {
     program: bosunProgram(),
-    typed: invocationName(context),
-    home: home.value,
+    typed: invocationName(isInside ? { ...context, home } : context),
+    home,
     installed: shipped(),
     // The demo tells its own story, and shows the session within it.
     reporter: isForPeople(reporter) ? "plain" : reporter,
     keep: options.keep === true,
     interactive: options.interactive === true,
-    directory,
   };
   // The IPC channel tells the demo when this process dies, and this process why the demo failed.
   const child = execa(process.execPath, [crewProgram("demo"), JSON.stringify(told)], {

@@ -22,7 +22,12 @@ export function resolveHome(flag: string | undefined, environment: Environment, 
     if (existsSync(join(here, DATABASE))) return foundHome(here, environment);
     if (here === dirname(here)) break;
   }
-  return ok(join(stateFolder(environment), repositoryId(directory)));
+  return ok(stateHome(environment, directory));
+}
+
+/** The home of a directory's repository in the user's state folder. */
+export function stateHome(environment: Environment, directory: string): string {
+  return join(stateFolder(environment), repositoryId(directory));
 }
 
 /**

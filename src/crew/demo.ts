@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { formatDuration } from "../lib/durations.ts";
@@ -8,10 +8,9 @@ import { replaceUnsafe } from "../lib/terminal-text.ts";
 import { ok } from "../lib/result.ts";
 import type { Fallible } from "../protocol/failure.ts";
 import { Bosun } from "./demo/bosun.ts";
-import { fillScratch, findSource, makeScratch, removeScratch, type Scratch, type Source } from "./demo/scratch.ts";
+import { fillScratch, makeScratch, removeScratch } from "./demo/scratch.ts";
 import { Screen } from "./demo/screen.ts";
 import { tellStory } from "./demo/story.ts";
-import { counted } from "./survey/finding.ts";
 
 const INTERRUPTED = 130;
 const INTERNAL = 70;
@@ -23,13 +22,11 @@ interface Wishes {
   /** How the user calls the program. */
   readonly typed: string;
   readonly home: string;
-  /** The folder where Bosun is installed. The demo copies it if the user is not in a repository. */
+  /** The folder where Bosun is installed. */
   readonly installed: string;
   readonly reporter: string;
   readonly keep: boolean;
   readonly interactive: boolean;
-  /** The repository, as typed. */
-  readonly directory?: string;
 }
 
 async function main(): Promise<Fallible<number>> {
@@ -37,28 +34,30 @@ async function main(): Promise<Fallible<number>> {
   const { program, home, typed, installed, keep, interactive } = wishes;
   const { stdout } = process;
   const screen = new Screen(wishes.reporter, process.cwd(), (text) => stdout.write(text), stdout.columns);
-  const source = await findSource(process.cwd(), wishes.directory, installed);
-  if (!source.ok) return source;
   const interruption = new AbortController();
   const { signal } = interruption;
-  const scratch = makeScratch(source.value);
+  const scratch = makeScratch();
   const bosun = new Bosun({ program, home, scratch, interrupted: signal });
   listenToParent(() => {
     if (signal.aborted) return void bosun.command?.kill("SIGTERM");
-    complain("Stopping: the session is cancelled and the scratch copy removed. Press Ctrl-C again to hurry.");
+    complain("Stopping: the session is cancelled and the scratch repository removed. Press Ctrl-C again to hurry.");
     interruption.abort();
   });
   const ask = interactive ? askAtTerminal(signal) : undefined;
   try {
     screen.say(
-      "A manager and two workers survey a copy of a repository. Then we kill their scheduler, another process goes on, and we check the record of it all. No model, no key, no network.",
+      "A manager and two workers change a small repository, two of them the same line. We kill their scheduler, another process goes on, and all of it is merged, tested and taken back. No model, no key, no network.",
       0,
     );
-    const filled = await fillScratch(source.value, scratch, signal);
+    const filled = await fillScratch(join(installed, "examples", "demo"), scratch, signal);
     signal.throwIfAborted();
     if (!filled.ok) return filled;
-    showScratch(screen, source.value, scratch);
-    const plan = join(installed, "examples", "survey.yaml");
+    const facts = { work: scratch.work, home, pid: process.pid };
+    screen.section("scratch", facts, "A repository to try it on; yours are not looked at");
+    screen.copyable("in", scratch.work);
+    screen.row("holds", "a shop: prices, their tests, one commit");
+    screen.copyable("record in", screen.path(home));
+    const plan = join(installed, "examples", "demo.yaml");
     const kept = await tellStory({ screen, bosun, plan, ask });
     if (!kept.ok) return kept;
     const { session_id } = bosun;
@@ -67,7 +66,7 @@ async function main(): Promise<Fallible<number>> {
     for (const [name, path] of Object.entries(kept.value)) screen.copyable(name, screen.path(path));
     screen.copyable("session", session_id);
     if (keep) screen.copyable("scratch", scratch.folder);
-    showNextSteps(screen, session_id, kept.value.page, source.value, typed, installed);
+    showNextSteps(screen, session_id, kept.value.page, typed, installed);
     return ok(0);
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -82,32 +81,14 @@ async function main(): Promise<Fallible<number>> {
   }
 }
 
-function showScratch(screen: Screen, { directory, head, uncommitted }: Source, { work }: Scratch): void {
-  const facts = { source: directory, work, head, uncommitted, pid: process.pid };
-  screen.section("scratch", facts, "A scratch copy; your files are only read");
-  const missing = uncommitted === 0 ? "" : `, without ${counted(uncommitted, "changed or new file")}`;
-  screen.copyable("of", directory);
-  screen.copyable("in", work);
-  const commit = head === undefined ? "its files, without history" : `the last commit, ${head.slice(0, 10)}${missing}`;
-  screen.copyable("holds", commit);
-}
-
 /** Shows what to type next, in the current directory. */
-function showNextSteps(
-  screen: Screen,
-  session_id: string,
-  page: string,
-  { directory }: Source,
-  typed: string,
-  installed: string,
-): void {
-  const inside = directory !== installed && !relative(directory, process.cwd()).startsWith("..");
+function showNextSteps(screen: Screen, session_id: string, page: string, typed: string, installed: string): void {
   const plan = shellWord(screen.path(join(installed, "examples", "release-check.yaml")));
   const steps = {
     "See all of it in a browser": pathToFileURL(page).href,
     "Verify the record again": `${typed} replay ${session_id} --verify`,
-    "See the session": `${typed} status ${session_id}`,
-    [`Check a release of ${inside ? "this" : "your own"} repository`]: `${typed} run --plan ${plan}${inside ? "" : " --cwd YOUR-REPOSITORY"}`,
+    "See what it changed": `${typed} diff ${session_id}`,
+    "Check a release of your own repository": `${typed} run --plan ${plan} --cwd YOUR-REPOSITORY`,
   };
   for (const [what, command] of Object.entries(steps)) {
     screen.blank();

@@ -20,9 +20,6 @@ afterEach(async () => {
 /** Prints "heard" on stderr once the process listens for the signal; it does not by default. */
 const TELL = `data:text/javascript,const t=setInterval(()=>{if(process.listenerCount("SIGUSR1")>0){clearInterval(t);process.stderr.write("heard\\n")}},1);t.unref()`;
 
-/** Prints "heard" at the end of a process that listened. */
-const TELL_AT_END = `data:text/javascript,process.on("exit",()=>process.listenerCount("SIGUSR1")>0&&process.stderr.write("heard\n"))`;
-
 function start(file: string, args: readonly string[], here: Rig, node: readonly string[] = []) {
   const child = spawn(process.execPath, [...node, file, ...args], { cwd: here.workspace, env: here.environment });
   children.push(child);
@@ -84,13 +81,6 @@ describe.runIf(process.platform === "linux")("a signal that opens Node's inspect
     await ended;
     expect(child.exitCode).toBe(0);
     expect(said.err).not.toContain("Debugger");
-  });
-
-  it("does not in the crew's survey", async () => {
-    const here = rig();
-    const { child, said } = start(built("crew", "survey.js"), ["--help"], here, ["--import", TELL_AT_END]);
-    await new Promise((resolve) => child.once("close", resolve));
-    expect(said.err).toContain("heard");
   });
 
   it("does not in the command line", async () => {

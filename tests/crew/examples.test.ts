@@ -59,60 +59,6 @@ it.each(plans)("examples/%s fits its schema, and the playbook reads it", async (
   expect(await loadPlanFile(path, programFile("playbook"))).toMatchObject({ ok: true });
 });
 
-describe("examples/survey.yaml", () => {
-  const answers = { window: "all", hot_files: "10" };
-  const survey = join(folder, "survey.yaml");
-
-  it("is sent back where names were misleading, and reports everything worst first", async () => {
-    repository.write({
-      "package.json": { name: "x", dependencies: { a: "^2.0.0" } },
-      "package-lock.json": {
-        lockfileVersion: 3,
-        packages: { "": { dependencies: { a: "^1.0.0" } }, "node_modules/a": { version: "1.0.0" } },
-      },
-      "README.md": "[gone](gone.md)\n",
-      "src/hot.ts": "x\n".repeat(40),
-      "src/cold.ts": "x\n".repeat(20),
-      "tests/all.test.ts": 'import "../src/hot.ts";\n',
-    });
-    repository.commit("one");
-    repository.write({ "src/cold.ts": "x\n".repeat(21) });
-    repository.commit("two");
-    const carried = await carryOut(survey, answers);
-    expect(carried.tickets.map(({ ticket_id, status, attempts }) => [ticket_id, status, attempts])).toEqual([
-      ["hot-spots", "done", 1],
-      ["untested", "done", 2],
-      ["licences", "done", 1],
-      ["lockfile", "done", 1],
-      ["links", "done", 1],
-      ["digest", "done", 1],
-    ]);
-    const effects = carried.records.flatMap(({ record }) => record.effects ?? []);
-    expect(effects.filter(({ to }) => to === "discussing").map(({ ticket_id }) => ticket_id)).toEqual(["untested"]);
-    const failed = carried.records.find(({ record }) =>
-      record.effects?.some(({ event }) => event === "changes_requested"),
-    );
-    expect(JSON.stringify(failed?.payload)).toContain("src/hot.ts is used by tests/all.test.ts:1");
-    const report = carried.made("report.md").split("\n");
-    expect(report.filter((line) => line.startsWith("- `")).map((line) => line.split("`")[1])).toEqual([
-      "package.json:4",
-      "src/cold.ts",
-      "package-lock.json:9",
-      "README.md:1",
-      "src/cold.ts",
-      "src/hot.ts",
-    ]);
-  });
-
-  it("is not sent back where names tell the truth, and changes nothing", async () => {
-    repository.write({ "src/hot.ts": "x\n", "tests/hot.test.ts": 'import "../src/hot.ts";\n' });
-    repository.commit("one");
-    const { tickets } = await carryOut(survey, answers);
-    expect(tickets.map(({ status, attempts }) => [status, attempts])).toEqual(tickets.map(() => ["done", 1]));
-    expect(repository.git("status", "--porcelain")).toBe("");
-  });
-});
-
 describe("examples/release-check.yaml", () => {
   const check = join(folder, "release-check.yaml");
   const answers = { test_script: "test", marker: "release" };

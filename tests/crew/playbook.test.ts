@@ -184,13 +184,13 @@ describe("the playbook's plan", () => {
   });
 
   it("may be YAML", async () => {
-    const document = "tasks:\n  - task_id: a\n    description: ${crew.survey}\n";
+    const document = "tasks:\n  - task_id: a\n    description: ${crew.shell}\n";
     const { payload } = await playbook(
       document,
       { type: "requirement", payload: { text: "x" }, expects: ["plan"] },
       "plan.yaml",
     );
-    expect(payload["tasks"]).toEqual([{ task_id: "a", description: programFile("survey") }]);
+    expect(payload["tasks"]).toEqual([{ task_id: "a", description: programFile("shell") }]);
   });
 
   it("is not repeated after a refusal, because the same file gives the same answer", async () => {

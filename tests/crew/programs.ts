@@ -23,7 +23,7 @@ export function cleanUp(): void {
   for (const path of directories.splice(0)) rmSync(path, { recursive: true, force: true });
 }
 
-type CrewProgram = "playbook" | "shell" | "survey";
+type CrewProgram = "playbook" | "shell";
 
 export function programFile(program: CrewProgram): string {
   return built("crew", `${program}.js`);

@@ -1,15 +1,13 @@
-import { execSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, execSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   cleanUp,
   digests,
-  git,
   type Place,
   place,
   processesOf,
-  project,
   repository,
   ROOT,
   run,
@@ -36,23 +34,18 @@ async function verify(at: Place, session: string): Promise<object> {
 
 describe("bosun demo", () => {
   it(
-    "kills its scheduler, resumes, verifies the record and leaves the repository alone",
+    "kills its scheduler, resumes, merges a resolved conflict, takes it back, verifies the record and leaves a person's repository alone",
     async () => {
       const at = place();
       const directory = repository(at);
-      writeFileSync(join(directory, "src/wheel.js"), "// changed and not committed\n");
-      writeFileSync(join(directory, "new.txt"), "new\n");
       const before = digests(directory);
 
-      const done = await run(at, ["demo", directory, "--json"]);
+      const done = await run(at, ["demo", ".", "--json"], directory);
 
       expect([done.code, done.stderr]).toEqual([0, ""]);
       const sections = new Sections(done.stdout);
-      expect(sections.order).toBe("scratch questions plan work killed resumed findings verified result");
-      const head = git(at, directory, "rev-parse", "HEAD");
-      expect(sections.one("scratch")).toMatchObject({ source: directory, head, uncommitted: 2 });
-      expect(sections.one("questions").questions.map((question) => question.default)).toEqual(["1 year", "25"]);
-      expect(sections.one("plan").tasks.at(-1)?.dependencies).toHaveLength(5);
+      expect(sections.order).toBe("scratch questions plan work killed resumed diff merged undone verified result");
+      expect(sections.one("questions").questions.map((question) => question.default)).toEqual(["10", "20"]);
 
       const killed = sections.one("killed");
       const resumed = sections.one("resumed");
@@ -65,15 +58,23 @@ describe("bosun demo", () => {
       expect(resumed.pid).not.toBe(killed.pid);
       expect(resumed.repeated).toBeGreaterThan(0);
 
-      const { items } = sections.one("findings");
-      expect(items).toContainEqual(expect.objectContaining({ file: "README.md", line: 3 }));
-      expect(items).toContainEqual(expect.objectContaining({ file: "src/wheel.js" }));
-      expect(items.filter(({ file, text }) => file === "src/engine.js" && text.includes("no test"))).toEqual([]);
+      // Both tickets changed this line of the same commit, so the second was in conflict.
+      expect(sections.one("diff").lines).toEqual([
+        "-export const RULES = [];",
+        expect.stringMatching(/^\+export const RULES = \["(?:tax", "discount|discount", "tax)"\];$/),
+      ]);
+      const merged = sections.one("merged");
+      expect(merged.tests).toEqual(expect.arrayContaining(["ok discount.mjs", "ok price.mjs", "ok tax.mjs"]));
+      expect(merged.receipt).toEqual([expect.stringMatching(/ is 108\.00$/)]);
+      expect(sections.one("undone").commit).not.toBe(merged.commit);
 
-      const { session_id, report, findings, log, page } = sections.one("result");
+      const { session_id, report, log, page } = sections.one("result");
       expect(JSON.parse(readFileSync(join(report, "../final_report.json"), "utf8"))).toMatchObject({ recoveries: 1 });
-      for (const path of [report, findings, log, page]) expect(existsSync(path)).toBe(true);
-      expect(readFileSync(report, "utf8")).not.toContain(at.temporary);
+      for (const path of [report, log, page]) expect(existsSync(path)).toBe(true);
+      const conflicts = readdirSync(log).filter((name) =>
+        readFileSync(join(log, name), "utf8").includes('"state":"conflict"'),
+      );
+      expect(conflicts).toHaveLength(1);
       expect(await verify(at, session_id)).toMatchObject({ ok: true, completeness: "closed", problems: [] });
       const { file, sequence } = sections.one("verified").changed;
       expect(readdirSync(log)).toContain(file);
@@ -82,40 +83,46 @@ describe("bosun demo", () => {
       expect(digests(directory)).toEqual(before);
       expect(existsSync(at.marker)).toBe(false);
       expectNothingLeft(at);
-      console.log(`The demo took ${(done.elapsed_ms / 1000).toFixed(1)} s on a small repository.`);
+      console.log(`The demo took ${(done.elapsed_ms / 1000).toFixed(1)} s.`);
     },
     LONG_MS,
   );
 
   it(
-    "prints nine sections about this repository in 80 columns of plain characters",
+    "tells it in 80 columns of plain characters, from a home in a repository too, and keeps its own repository with --keep",
     async () => {
       const at = place();
-      const done = await run(at, ["demo", "--keep"], ROOT);
+      const outer = repository(at);
+      const inside = { ...at, home: join(outer, "home") };
+      const done = await run(inside, ["demo", "--keep"], ROOT);
 
       expect([done.code, done.stderr]).toEqual([0, ""]);
       const lines = done.stdout.split("\n");
       const numbers = lines.flatMap((line) => /^\d+(?= {2}\S)/.exec(line) ?? []);
-      expect(numbers.map(Number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-      expect(done.stdout).toContain("SENT BACK");
+      expect(numbers.map(Number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+      expect(done.stdout).toMatch(/SENT BACK, it conflicts with (?:tax|discount)/);
       expect(done.stdout).toMatch(/record \d+:/);
       // Paths and commands are for copying and are never broken.
-      const last = lines.findIndex((line) => line.startsWith("9  "));
+      const last = lines.findIndex((line) => line.startsWith("11  "));
       const wrapped = lines.slice(0, last).filter((line) => !line.includes(at.base));
       expect(wrapped.filter((line) => line.length > 80)).toEqual([]);
       expect(done.stdout.replaceAll(/[\n -~\u00a0-\u{10ffff}]/gu, "")).toBe("");
 
-      // The user's shell may find another Node or none.
-      const commands = lines.filter((line) => /^ +\S.* (?:replay|status) s-/.test(line));
+      // Copies cannot lie in a repository.
+      expect(existsSync(inside.home)).toBe(false);
+      // The user's shell finds another Node.
+      const commands = lines.filter((line) => /^ +\S.* (?:replay|diff) s-/.test(line));
       expect(commands).toHaveLength(2);
-      for (const command of commands) execSync(command, { cwd: ROOT, env: { ...at.environment, PATH: "" } });
+      const said = commands.map((command) => execSync(command, { cwd: ROOT, env: at.environment, encoding: "utf8" }));
+      expect(said.join("")).toContain("+export const RULES");
 
       const [scratch = ""] = readdirSync(at.temporary);
-      const [work = ""] = readdirSync(join(at.temporary, scratch, "work"));
-      expect(git(at, join(at.temporary, scratch, "work", work), "status", "--porcelain")).toBe("");
+      const work = join(at.temporary, scratch, "shop");
+      const inWork = (...words: string[]) => execFileSync("git", words, { cwd: work, encoding: "utf8" });
+      expect(inWork("status", "--porcelain")).toBe("");
+      expect(inWork("log", "--first-parent", "--format=%s").replaceAll(/ .*/g, "")).toBe("Undo\nMerge\nA\n");
       expect(done.stdout).toContain(join(at.temporary, scratch));
       expect(processesOf(at)).toEqual([]);
-      console.log(`The demo took ${(done.elapsed_ms / 1000).toFixed(1)} s on this repository.`);
     },
     LONG_MS,
   );
@@ -125,13 +132,15 @@ describe("bosun demo", () => {
     async () => {
       const at = place();
       const about = { program: built("cli.js"), typed: "bosun", home: at.home, installed: ROOT, reporter: "plain" };
-      const wishes = { ...about, keep: false, interactive: true, directory: repository(at) };
-      const { done } = startProgram(at, [built("crew", "demo.js"), JSON.stringify(wishes)], { input: "all\n\n\n\n\n" });
+      const wishes = { ...about, keep: false, interactive: true };
+      const input = "25\n\n\n\n\n\n\n";
+      const { done } = startProgram(at, [built("crew", "demo.js"), JSON.stringify(wishes)], { input });
       const { code, stdout, stderr } = await done;
       expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toMatch(/answer +all$/m);
       expect(stdout).toMatch(/answer +25$/m);
-      expect(stdout.match(/Press Enter/g)).toHaveLength(3);
+      expect(stdout).toMatch(/answer +20$/m);
+      expect(stdout).toMatch(/ is 90\.00$/m);
+      expect(stdout.match(/Press Enter/g)).toHaveLength(5);
       expectNothingLeft(at);
     },
     LONG_MS,
@@ -143,10 +152,10 @@ describe("an interrupted demo", () => {
     ["while a worker works", "work starts"],
     ["after the kill", "SIGKILL:"],
   ])(
-    "%s leaves no process, no scratch copy and no open session",
+    "%s leaves no process, no scratch repository and no open session",
     async (_, moment) => {
       const at = place();
-      const { child, done } = start(at, ["demo", repository(at)], at.base, (line) => {
+      const { child, done } = start(at, ["demo"], at.base, (line) => {
         if (line.includes(moment)) child.kill("SIGINT");
       });
       const { code, stderr } = await done;
@@ -163,7 +172,7 @@ describe("an interrupted demo", () => {
     "stops at once when it is interrupted twice, and cleans up too",
     async () => {
       const at = place();
-      const { child, done } = start(at, ["demo", repository(at)], at.base, (line) => {
+      const { child, done } = start(at, ["demo"], at.base, (line) => {
         if (line.includes("work starts")) for (const signal of ["SIGTERM", "SIGINT"] as const) child.kill(signal);
       });
       expect([130, 143]).toContain((await done).code);
@@ -176,7 +185,7 @@ describe("an interrupted demo", () => {
     "cleans up when the command that started it is killed",
     async () => {
       const at = place();
-      const { child, done } = start(at, ["demo", repository(at)], at.base, (line) => {
+      const { child, done } = start(at, ["demo"], at.base, (line) => {
         if (line.includes("SIGKILL:")) child.kill("SIGKILL");
       });
       await done;
@@ -196,15 +205,6 @@ describe("a demo that cannot start", () => {
     const { code, stderr } = await run(at, ["demo", "nowhere"]);
     expect(code).toBe(2);
     expect(stderr).toContain("nowhere");
-    expectNothingLeft(at);
-  });
-
-  it("names a folder that has no commit to clone", async () => {
-    const at = place();
-    const directory = project(at);
-    const { code, stderr } = await run(at, ["demo", directory]);
-    expect(code).toBe(2);
-    expect(stderr).toContain(directory);
     expectNothingLeft(at);
   });
 

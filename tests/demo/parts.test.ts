@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { commandEnvironment } from "../../src/crew/demo/bosun.ts";
-import { topFindings, workLines } from "../../src/crew/demo/shown.ts";
+import { workLines } from "../../src/crew/demo/shown.ts";
 import { lostOrDoubled, ticketsDone, timesSentBack } from "../../src/crew/demo/proof.ts";
 import { Screen } from "../../src/crew/demo/screen.ts";
-import type { Item } from "../../src/crew/survey/finding.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { LogRecord, RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import type { Instant } from "../../src/protocol/timestamp.ts";
@@ -66,7 +65,7 @@ describe("the lines of work", () => {
       { criterion: { text: "does not" }, passed: false, output: "first\nsecond" },
     ];
     const [sentBack] = workLines(record("check_result", { results }, moved("b", "awaiting_review", "in_progress")));
-    expect(sentBack).toMatchObject({ ticket: "b", style: "yellow", evidence: "first" });
+    expect(sentBack).toMatchObject({ ticket: "b", style: "yellow", evidence: ["first"] });
     expect(sentBack?.text).toMatch(/SENT BACK.*does not/);
     expect(workLines(record("check_result", { results }, { ticket_id: "b" }))).toMatchObject([
       { text: expect.stringContaining("passed: holds") },
@@ -74,18 +73,28 @@ describe("the lines of work", () => {
     ]);
   });
 
+  it("show the conflict for which work was sent back, and that work was merged", () => {
+    const output = "Bring both together:\na.txt:\n<<<<<<< 1234\nmine\n=======\nyours\n>>>>>>> 5678";
+    const conflict = {
+      merge: { state: "conflict" },
+      results: [{ criterion: { text: "conflicts with a" }, passed: false, output }],
+    };
+    expect(workLines(record("check_result", conflict, moved("b", "awaiting_review", "in_progress")))).toMatchObject([
+      {
+        text: "SENT BACK, conflicts with a",
+        evidence: ["<<<<<<<", "mine", "=======", "yours", ">>>>>>>"],
+      },
+    ]);
+    const merged = { merge: { state: "merged" }, results: [{ passed: true }] };
+    const [done] = workLines(record("check_result", merged, moved("b", "awaiting_review", "done")));
+    expect(done?.text).toMatch(/^merged into/);
+  });
+
   it("show a failed turn, and nothing of a record that was not applied", () => {
     const failed = record("turn_failed", { code: "timeout", message: "Too slow." }, { ticket_id: "b" });
     expect(workLines(failed)).toEqual([{ ticket: "b", text: "timeout: Too slow.", style: "yellow" }]);
     expect(workLines({ ...failed, record: { ...failed.record, disposition: "late" } })).toEqual([]);
   });
-});
-
-it("shows each file once and few findings of a kind", () => {
-  const item = (from: string, file: string): Item => ({ severity: "high", file, text: "", claim: { from } });
-  const items = [item("a", "1"), item("a", "2"), item("a", "3"), item("b", "1"), item("b", "4"), item("c", "5")];
-  expect(topFindings(items, 4, 2).map(({ file }) => file)).toEqual(["1", "2", "4", "5"]);
-  expect(topFindings(items, 2, 2)).toHaveLength(2);
 });
 
 it("prints no control characters of an agent, for people and in JSON", () => {

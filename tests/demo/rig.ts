@@ -2,9 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import type { Item } from "../../src/crew/survey/finding.ts";
-import { vi } from "vitest";
+import { join, resolve } from "node:path";
 import { built, compiledOnce } from "../built.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
@@ -38,7 +36,6 @@ const children = new Set<ChildProcess>();
 
 /** For `afterEach`: ends the processes and removes the folders of a test. */
 export async function cleanUp(): Promise<void> {
-  vi.unstubAllEnvs();
   for (const child of children) {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
@@ -92,43 +89,19 @@ function strangeRoles(marker: string): string {
   return JSON.stringify({ roles });
 }
 
-export function git({ environment }: Place, directory: string, ...args: readonly string[]): string {
+function git({ environment }: Place, directory: string, ...args: readonly string[]): void {
   const careful = ["-c", "core.hooksPath=/dev/null", ...args];
-  return execFileSync("git", careful, { cwd: directory, env: environment, encoding: "utf8", stdio: "pipe" }).trim();
+  execFileSync("git", careful, { cwd: directory, env: environment, stdio: "pipe" });
 }
 
-const FILES: Readonly<Record<string, string>> = {
-  "package.json": '{ "name": "scratch", "version": "1.0.0", "dependencies": { "left": "^1.0.0" } }\n',
-  "README.md": "# Scratch\n\nSee [the guide](docs/guide.md), and [what was](docs/gone.md).\n",
-  "docs/guide.md": "# Guide\n",
-  "src/engine.js": "export const engine = 1;\n".repeat(40),
-  "src/wheel.js": "export const wheel = 1;\n".repeat(20),
-  // Its name does not match the file that it tests: going by names fails, and the check sends the work back.
-  "test/rolling.test.js":
-    'import { engine } from "../src/engine.js";\n\nif (engine !== 1) throw new Error("broken");\n',
-  "notes/größe und maß.txt": "Ein Name mit Leerzeichen.\n",
-};
-
-/** A folder with a small project, without a repository. */
-export function project({ base, marker }: Place): string {
-  const directory = join(base, "a project");
-  const strange = { ".bosun/roles.json": strangeRoles(marker) };
-  for (const [name, text] of Object.entries({ ...FILES, ...strange })) {
-    mkdirSync(dirname(join(directory, name)), { recursive: true });
-    writeFileSync(join(directory, name), text);
-  }
-  return directory;
-}
-
-/** The small project as a repository with three commits. */
+/** A person's repository, whose own roles make the marker. */
 export function repository(at: Place): string {
-  const directory = project(at);
+  const directory = join(at.base, "a project");
+  mkdirSync(join(directory, ".bosun"), { recursive: true });
+  writeFileSync(join(directory, ".bosun/roles.json"), strangeRoles(at.marker));
   git(at, directory, "init", "--quiet");
-  for (let change = 1; change <= 3; change += 1) {
-    writeFileSync(join(directory, "src/engine.js"), `${FILES["src/engine.js"]}// change ${change}\n`);
-    git(at, directory, "add", "--all");
-    git(at, directory, "commit", "--quiet", "--message", `Change ${change}`);
-  }
+  git(at, directory, "add", "--all");
+  git(at, directory, "commit", "--quiet", "--message", "Roles");
   return directory;
 }
 
@@ -213,17 +186,18 @@ export interface Section {
   readonly type: string;
   readonly pid: number;
   readonly questions: readonly { readonly default: string }[];
-  readonly tasks: readonly { readonly dependencies?: readonly string[] }[];
   readonly records: number;
   readonly changed: { readonly file: string; readonly sequence: number };
   readonly repeated: number;
   readonly done: readonly string[];
   readonly agents: readonly { readonly pid: number; readonly name: string }[];
-  readonly items: readonly Item[];
+  readonly lines: readonly string[];
+  readonly tests: readonly string[];
+  readonly receipt: readonly string[];
+  readonly commit: string;
   readonly session_id: string;
   readonly report: string;
   readonly page: string;
-  readonly findings: string;
   readonly log: string;
 }
 

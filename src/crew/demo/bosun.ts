@@ -9,8 +9,11 @@ import type { Screen } from "./screen.ts";
 const STOP_PATIENCE_MS = 8_000;
 const MAX_COMPLAINT_LENGTH = 4_000;
 
-/** How a command ended. */
-export type Ended = Awaited<ReturnType<Bosun["run"]>>;
+/** How a command ended. After a signal there is no exit code. */
+export interface Ended {
+  readonly code: number | undefined;
+  readonly complaint: string;
+}
 
 /** What each step of the story needs. */
 export interface Demo {
@@ -46,25 +49,25 @@ export class Bosun {
 
   /** Runs `bosun <words> --json` to its end and hands on each object that it prints. Throws if the demo is interrupted. */
   async run(words: readonly string[], onEvent: (event: JsonObject) => Promise<void> | void = () => {}) {
-    const { interrupted } = this.setting;
-    interrupted.throwIfAborted();
-    const child = this.#start([...words, "--json"], { cancelSignal: interrupted });
-    this.command = child;
     const events: JsonObject[] = [];
-    for await (const line of child.iterable({ preserveNewlines: true })) {
-      // A killed process leaves half a line, which is dropped.
-      if (!line.endsWith("\n")) continue;
+    const ended = await this.#follow(this.#words([...words, "--json"]), async (line) => {
       const event = JSON.parse(line) as JsonObject;
       events.push(event);
       if (event["type"] === "hello") this.session_id = textOf(event["session_id"]);
       if (event["type"] === "result") this.#isClosed = event["state"] === "closed";
       await onEvent(event);
-    }
-    const { exitCode, stderr, cause } = await child;
-    interrupted.throwIfAborted();
-    const complaint = cause instanceof Error ? cause.message : stderr.trim().slice(-MAX_COMPLAINT_LENGTH);
-    // After a signal there is no exit code.
-    return { code: exitCode, complaint, events };
+    });
+    return { ...ended, events };
+  }
+
+  /** Runs `bosun <words>` to its end and returns the lines that it prints. */
+  print(words: readonly string[]): Promise<Ended & { readonly lines: readonly string[] }> {
+    return this.#lines(this.#words(words));
+  }
+
+  /** Runs a script of the repository in it. */
+  script(name: string): Promise<Ended & { readonly lines: readonly string[] }> {
+    return this.#lines([name]);
   }
 
   /** Reads the session's whole log from its files. */
@@ -74,20 +77,45 @@ export class Bosun {
     return events as unknown as readonly LogRecord[];
   }
 
-  /** Cancels the session if it is open: without its scratch copy it cannot be resumed. */
+  /** Cancels the session if it is open: without its repository it cannot be resumed. */
   async cancel(): Promise<void> {
     if (this.#isClosed || this.session_id === "") return;
     this.#isClosed = true;
-    await this.#start(["cancel", this.session_id, "--reason", "the demo was stopped"], { timeout: STOP_PATIENCE_MS });
+    const words = ["cancel", this.session_id, "--reason", "the demo was stopped"];
+    await this.#start(this.#words(words), { timeout: STOP_PATIENCE_MS });
+  }
+
+  async #lines(argv: readonly string[]): Promise<Ended & { readonly lines: readonly string[] }> {
+    const lines: string[] = [];
+    return { ...(await this.#follow(argv, (line) => void lines.push(line))), lines };
+  }
+
+  async #follow(argv: readonly string[], onLine: (line: string) => Promise<void> | void): Promise<Ended> {
+    const { interrupted } = this.setting;
+    interrupted.throwIfAborted();
+    const child = this.#start(argv, { cancelSignal: interrupted });
+    this.command = child;
+    for await (const line of child.iterable({ preserveNewlines: true })) {
+      // A killed process leaves half a line, which is dropped.
+      if (line.endsWith("\n")) await onLine(line.slice(0, -1));
+    }
+    const { exitCode, stderr, cause } = await child;
+    interrupted.throwIfAborted();
+    const complaint = cause instanceof Error ? cause.message : stderr.trim().slice(-MAX_COMPLAINT_LENGTH);
+    return { code: exitCode, complaint };
+  }
+
+  #words(words: readonly string[]): string[] {
+    return [this.setting.program, "--home", this.setting.home, ...words];
   }
 
   /** The process has its own group, so that Ctrl-C at the terminal does not reach it. */
-  #start(words: readonly string[], end: Pick<Options, "cancelSignal" | "timeout">) {
-    const { program, home, scratch } = this.setting;
-    return execa(process.execPath, [program, "--home", home, ...words], {
+  #start(argv: readonly string[], end: Pick<Options, "cancelSignal" | "timeout">) {
+    const { scratch } = this.setting;
+    return execa(process.execPath, argv, {
       ...end,
       buffer: { stdout: false },
-      cwd: scratch.folder,
+      cwd: scratch.work,
       detached: true,
       env: commandEnvironment(process.env, scratch),
       extendEnv: false,

@@ -2,17 +2,18 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
-import { fails, type Fallible } from "../../protocol/failure.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
-import { counted } from "../survey/finding.ts";
 import type { Demo } from "./bosun.ts";
+import { broken } from "./failures.ts";
+import { counted } from "./screen.ts";
 
 /** The tickets that these records finish, in order. */
 export function ticketsDone(records: readonly UnsealedRecord[]): string[] {
   return effectsOf(records).flatMap(({ to, ticket_id }) => (to === "done" ? [ticket_id] : []));
 }
 
-/** Number of times that a check sent work back. */
+/** Number of times that a check or a conflict sent work back. */
 export function timesSentBack(log: readonly UnsealedRecord[]): number {
   return effectsOf(log).filter(({ event }) => event === "changes_requested").length;
 }
@@ -53,7 +54,7 @@ export async function prove({ screen, bosun }: Demo, log: string): Promise<Falli
   if (proof["ok"] !== true) return broken(`The log does not verify: ${textWithin(problems[0]?.["what"]) || complaint}`);
   const copy = join(bosun.setting.scratch.folder, "log");
   cpSync(log, copy, { recursive: true });
-  const { file, from, to } = changeOneByte(copy);
+  const file = changeOneByte(copy);
   const sequence = Number(file.slice(0, 6));
   const found = (await verify(copy)).problems;
   if (found.length !== 1 || found[0]?.["sequence"] !== sequence) {
@@ -65,27 +66,23 @@ export async function prove({ screen, bosun }: Demo, log: string): Promise<Falli
   const unchanged = `The log has ${counted(records, "record")}, none of them changed.`;
   screen.kept(`${unchanged} Deciding again from the recorded facts gives every decision that was taken.`);
   screen.blank();
-  const lie = from === 0 ? "a passed check looks failed" : "a failed check looks passed";
-  screen.say(`Now we change one byte in a copy of the log, so that ${lie}:`);
-  screen.say(`${file}  "exit_code":${from} -> "exit_code":${to}`, 6);
+  screen.say("Now we change one byte in a copy of the log, so that a passed check looks failed:");
+  screen.say(`${file}  ${PASSED} -> ${FAILED}`, 6);
   screen.kept(`The verification fails and names record ${sequence}: ${textWithin(found[0]?.["what"])}`);
   return ok(undefined);
 }
 
-/** Changes the exit code of a check in a log folder: of a failed one if there is one. */
-function changeOneByte(folder: string): { file: string; from: number; to: number } {
-  const checks = readdirSync(folder)
-    .filter((name) => name.endsWith("-check_result.json"))
-    .map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
-  const [from, to] = checks.some(({ text }) => text.includes('"exit_code":1,')) ? [1, 0] : [0, 1];
-  const found = checks.find(({ text }) => text.includes(`"exit_code":${from},`));
-  if (found === undefined) throw new Error("The log has no check result to change.");
-  writeFileSync(join(folder, found.file), found.text.replace(`"exit_code":${from},`, `"exit_code":${to},`));
-  return { file: found.file, from, to };
-}
+const PASSED = '"exit_code":0';
+const FAILED = '"exit_code":1';
 
-/** A failure for a broken promise of Bosun's. */
-export function broken(what: string): Fallible<never> {
-  const hint = "This is a bug in Bosun. Please report it with the session's log folder.";
-  return fails("verification_failed", what, { hint });
+/** Changes the exit code of the first passed check in a log folder, and returns the name of its file. */
+function changeOneByte(folder: string): string {
+  for (const file of readdirSync(folder).toSorted()) {
+    const path = join(folder, file);
+    const text = file.endsWith("-check_result.json") ? readFileSync(path, "utf8") : "";
+    if (!text.includes(PASSED)) continue;
+    writeFileSync(path, text.replace(PASSED, FAILED));
+    return file;
+  }
+  throw new Error("The log has no check result to change.");
 }

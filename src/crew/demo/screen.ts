@@ -60,11 +60,11 @@ export class Screen {
   }
 
   /** Prints a line about a ticket, with the time since the demo started. */
-  work(ticket: string, text: string, style?: Style, evidence = ""): void {
+  work(ticket: string, text: string, style?: Style, evidence: readonly string[] = []): void {
     const time = (performance.now() / 1000).toFixed(1).padStart(6);
     const label = `${time}s  ${ticket.slice(0, TICKET_WIDTH).padEnd(TICKET_WIDTH)}  `;
     this.#print(label, text, "dim", style);
-    if (evidence !== "") this.say(evidence, label.length + 2);
+    for (const line of evidence) this.say(line, label.length + 2, "dim");
   }
 
   /** The shorter form of a path: absolute, or relative to the current directory. */
@@ -85,6 +85,11 @@ export class Screen {
   #line(text: string): void {
     if (this.#reporter === "plain") this.#write(`${text}\n`);
   }
+}
+
+/** A number with its noun. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${count === 1 ? noun : `${noun}s`}`;
 }
 
 function styled(style: Style | undefined, text: string): string {

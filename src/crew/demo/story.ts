@@ -4,12 +4,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { closeToOthers } from "../../lib/files.ts";
 import { type JsonObject, listOf, textOf } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
-import { fails, type Fallible } from "../../protocol/failure.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
-import { counted } from "../survey/finding.ts";
-import type { Demo, Ended } from "./bosun.ts";
-import { broken, lostOrDoubled, prove, ticketsDone, timesSentBack } from "./proof.ts";
-import { showFindings, showQuestions, showRecord } from "./shown.ts";
+import type { Demo } from "./bosun.ts";
+import { broken, unable } from "./failures.ts";
+import { mergeHere, showDifference, undoHere } from "./handover.ts";
+import { lostOrDoubled, prove, ticketsDone, timesSentBack } from "./proof.ts";
+import { counted } from "./screen.ts";
+import { stateOf } from "./scratch.ts";
+import { showQuestions, showRecord } from "./shown.ts";
 
 /** Exit codes of `bosun` (SPEC.md). */
 const DONE = 0;
@@ -18,24 +21,28 @@ const PERSON_NEEDED = 4;
 /** How long a worker works before its scheduler is killed. */
 const KILL_AFTER_MS = 50;
 
-/** The paths of what the session leaves in the home: findings, report, the report as a page for a browser, log. */
-export type Kept = Readonly<Record<"findings" | "report" | "page" | "log", string>>;
+/** The paths of what the session leaves in the home: the report, the report as a page for a browser, the log. */
+export type Kept = Readonly<Record<"report" | "page" | "log", string>>;
 
 /**
- * Tells the story: work until the scheduler is killed, resume, findings, proofs. It ends at the first failure: `verification_failed` for a broken
- * promise of Bosun's, `environment` for anything that keeps it from working.
+ * Tells the story: work until the scheduler is killed, resume, diff, merge, undo, proofs. It ends at the first failure: `verification_failed` for a
+ * broken promise of Bosun's, `environment` for anything that keeps it from working.
  */
 export async function tellStory(demo: Demo): Promise<Fallible<Kept>> {
   const { bosun, ask } = demo;
   const pause = () => ask?.("\n   Press Enter to go on. ");
+  const before = await stateOf(bosun.setting.scratch);
   const crash = await workUntilKilled(demo);
   if (!crash.ok) return crash;
   await pause();
   const resumed = await resume(demo, crash.value);
   if (!resumed.ok) return resumed;
-  const { report, log, records } = resumed.value;
-  await pause();
-  const findings = await showFindings(demo, records);
+  const { report, log } = resumed.value;
+  for (const step of [showDifference, mergeHere, undoHere]) {
+    await pause();
+    const done = await step(demo, before);
+    if (!done.ok) return done;
+  }
   await pause();
   const proved = await prove(demo, log);
   if (!proved.ok) return proved;
@@ -43,12 +50,8 @@ export async function tellStory(demo: Demo): Promise<Fallible<Kept>> {
   const written = await bosun.run(["report", bosun.session_id, "--html", page]);
   // A page that a command is told to write has the modes of the person's own files, and this folder is Bosun's.
   closeToOthers([page]);
-  if (written.code === DONE) return ok({ findings, report, page, log });
+  if (written.code === DONE) return ok({ report, page, log });
   return unable("The page of the session was not written.", written, `bosun report ${bosun.session_id}`);
-}
-
-function unable(what: string, { complaint }: Ended, command: string): Fallible<never> {
-  return fails("environment", `${what} ${complaint}`.trim(), { hint: `See why: ${command}` });
 }
 
 /** A running agent. */
@@ -88,7 +91,7 @@ async function workUntilKilled(demo: Demo): Promise<Fallible<Crash>> {
     pid = bosun.command?.pid;
     bosun.command?.kill("SIGKILL");
   };
-  const work = ["--crew=embedded", "--isolation=none", "--max-workers=2", `--plan=${plan}`];
+  const work = ["--crew=embedded", "--isolation=worktree", "--max-workers=2", `--plan=${plan}`];
   const place = [`--cwd=${bosun.setting.scratch.work}`, "--foreground", "--yes", "--no-input"];
   let end = await bosun.run(["run", ...work, ...place, `--unanswered=${ask ? "stop" : "default"}`], follow);
   // The manager may ask again after an answer that it does not understand.
@@ -167,7 +170,7 @@ async function resume(demo: Demo, crash: Crash) {
   screen.kept(
     `Nothing was lost and nothing was done twice: ${counted(ticketsDone(records).length, "ticket")}, each done once.`,
   );
-  if (timesSentBack(records) === 0) screen.say("No work was sent back this time: every check passed at once.");
+  if (timesSentBack(records) === 0) screen.say("No work was sent back this time: there was no conflict.");
   const result = end.events.at(-1) ?? {};
-  return ok({ report: textOf(result["report"]), log: textOf(result["log"]), records });
+  return ok({ report: textOf(result["report"]), log: textOf(result["log"]) });
 }
