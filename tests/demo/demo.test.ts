@@ -1,9 +1,9 @@
-import { execFileSync, execSync } from "node:child_process";
+import { exec, execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
 import {
-  cleanUp,
   digests,
   type Place,
   place,
@@ -18,8 +18,6 @@ import {
 import { built } from "../built.ts";
 import { isLiving } from "../processes.ts";
 
-afterEach(cleanUp);
-
 /** A demo starts about fifty processes, and the machine may be busy. */
 const LONG_MS = 180_000;
 
@@ -32,15 +30,16 @@ async function verify(at: Place, session: string): Promise<object> {
   return JSON.parse((await run(at, ["replay", session, "--verify", "--json"])).stdout) as object;
 }
 
-describe("bosun demo", () => {
+describe.concurrent("bosun demo", () => {
   it(
     "kills its scheduler, resumes, merges a resolved conflict, takes it back, verifies the record and leaves a person's repository alone",
-    async () => {
-      const at = place();
+    async ({ onTestFinished }) => {
+      const at = place(onTestFinished);
       const directory = repository(at);
       const before = digests(directory);
 
-      const done = await run(at, ["demo", ".", "--json"], directory);
+      // Copies cannot lie in a repository: the record is then in the state folder.
+      const done = await run({ ...at, home: join(directory, "home") }, ["demo", ".", "--json"], directory);
 
       expect([done.code, done.stderr]).toEqual([0, ""]);
       const sections = new Sections(done.stdout);
@@ -68,14 +67,14 @@ describe("bosun demo", () => {
       expect(merged.receipt).toEqual([expect.stringMatching(/ is 108\.00$/)]);
       expect(sections.one("undone").commit).not.toBe(merged.commit);
 
-      const { session_id, report, log, page } = sections.one("result");
+      const { report, log, page } = sections.one("result");
       expect(JSON.parse(readFileSync(join(report, "../final_report.json"), "utf8"))).toMatchObject({ recoveries: 1 });
       for (const path of [report, log, page]) expect(existsSync(path)).toBe(true);
       const conflicts = readdirSync(log).filter((name) =>
         readFileSync(join(log, name), "utf8").includes('"state":"conflict"'),
       );
       expect(conflicts).toHaveLength(1);
-      expect(await verify(at, session_id)).toMatchObject({ ok: true, completeness: "closed", problems: [] });
+      expect(await verify(at, log)).toMatchObject({ ok: true, completeness: "closed", problems: [] });
       const { file, sequence } = sections.one("verified").changed;
       expect(readdirSync(log)).toContain(file);
       expect(Number(file.slice(0, 6))).toBe(sequence);
@@ -89,14 +88,20 @@ describe("bosun demo", () => {
   );
 
   it(
-    "tells it in 80 columns of plain characters, from a home in a repository too, and keeps its own repository with --keep",
-    async () => {
-      const at = place();
-      const outer = repository(at);
-      const inside = { ...at, home: join(outer, "home") };
-      const done = await run(inside, ["demo", "--keep"], ROOT);
+    "tells it in 80 columns of plain characters, asks and waits for Enter if it is interactive, and may keep its repository",
+    async ({ onTestFinished }) => {
+      const at = place(onTestFinished);
+      const typed = [process.execPath, built("cli.js"), "--home", at.home].join(" ");
+      const about = { program: built("cli.js"), typed, home: at.home, installed: ROOT, reporter: "plain" };
+      const wishes = { ...about, keep: true, interactive: true };
+      const input = "25\n\n\n\n\n\n\n";
+      const done = await startProgram(at, [built("crew", "demo.js"), JSON.stringify(wishes)], { input }).done;
 
       expect([done.code, done.stderr]).toEqual([0, ""]);
+      expect(done.stdout).toMatch(/answer +25$/m);
+      expect(done.stdout).toMatch(/answer +20$/m);
+      expect(done.stdout).toMatch(/ is 90\.00$/m);
+      expect(done.stdout.match(/Press Enter/g)).toHaveLength(5);
       const lines = done.stdout.split("\n");
       const numbers = lines.flatMap((line) => /^\d+(?= {2}\S)/.exec(line) ?? []);
       expect(numbers.map(Number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
@@ -108,13 +113,10 @@ describe("bosun demo", () => {
       expect(wrapped.filter((line) => line.length > 80)).toEqual([]);
       expect(done.stdout.replaceAll(/[\n -~\u00a0-\u{10ffff}]/gu, "")).toBe("");
 
-      // Copies cannot lie in a repository.
-      expect(existsSync(inside.home)).toBe(false);
-      // The user's shell finds another Node.
       const commands = lines.filter((line) => /^ +\S.* (?:replay|diff) s-/.test(line));
       expect(commands).toHaveLength(2);
-      const said = commands.map((command) => execSync(command, { cwd: ROOT, env: at.environment, encoding: "utf8" }));
-      expect(said.join("")).toContain("+export const RULES");
+      const said = commands.map((command) => promisify(exec)(command, { env: at.environment }));
+      expect((await Promise.all(said)).map(({ stdout }) => stdout).join("")).toContain("+export const RULES");
 
       const [scratch = ""] = readdirSync(at.temporary);
       const work = join(at.temporary, scratch, "shop");
@@ -126,37 +128,15 @@ describe("bosun demo", () => {
     },
     LONG_MS,
   );
-
-  it(
-    "asks its questions and waits for Enter between sections when it is interactive",
-    async () => {
-      const at = place();
-      const about = { program: built("cli.js"), typed: "bosun", home: at.home, installed: ROOT, reporter: "plain" };
-      const wishes = { ...about, keep: false, interactive: true };
-      const input = "25\n\n\n\n\n\n\n";
-      const { done } = startProgram(at, [built("crew", "demo.js"), JSON.stringify(wishes)], { input });
-      const { code, stdout, stderr } = await done;
-      expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toMatch(/answer +25$/m);
-      expect(stdout).toMatch(/answer +20$/m);
-      expect(stdout).toMatch(/ is 90\.00$/m);
-      expect(stdout.match(/Press Enter/g)).toHaveLength(5);
-      expectNothingLeft(at);
-    },
-    LONG_MS,
-  );
 });
 
-describe("an interrupted demo", () => {
-  it.each([
-    ["while a worker works", "work starts"],
-    ["after the kill", "SIGKILL:"],
-  ])(
-    "%s leaves no process, no scratch repository and no open session",
-    async (_, moment) => {
-      const at = place();
+describe.concurrent("an interrupted demo", () => {
+  it(
+    "leaves no process, no scratch repository and no open session",
+    async ({ onTestFinished }) => {
+      const at = place(onTestFinished);
       const { child, done } = start(at, ["demo"], at.base, (line) => {
-        if (line.includes(moment)) child.kill("SIGINT");
+        if (line.includes("work starts")) child.kill("SIGINT");
       });
       const { code, stderr } = await done;
       expect(code).toBe(130);
@@ -170,8 +150,8 @@ describe("an interrupted demo", () => {
 
   it(
     "stops at once when it is interrupted twice, and cleans up too",
-    async () => {
-      const at = place();
+    async ({ onTestFinished }) => {
+      const at = place(onTestFinished);
       const { child, done } = start(at, ["demo"], at.base, (line) => {
         if (line.includes("work starts")) for (const signal of ["SIGTERM", "SIGINT"] as const) child.kill(signal);
       });
@@ -182,14 +162,14 @@ describe("an interrupted demo", () => {
   );
 
   it(
-    "cleans up when the command that started it is killed",
-    async () => {
-      const at = place();
+    "cleans up when the command that started it is killed after it has killed the scheduler",
+    async ({ expect: wait, onTestFinished }) => {
+      const at = place(onTestFinished);
       const { child, done } = start(at, ["demo"], at.base, (line) => {
         if (line.includes("SIGKILL:")) child.kill("SIGKILL");
       });
       await done;
-      await expect.poll(() => processesOf(at)).toEqual([]);
+      await wait.poll(() => processesOf(at)).toEqual([]);
       expectNothingLeft(at);
       const [session = ""] = readdirSync(join(at.home, "logs"));
       const status = JSON.parse((await run(at, ["status", session, "--json"])).stdout) as { outcome: string };
@@ -200,20 +180,20 @@ describe("an interrupted demo", () => {
 });
 
 describe("a demo that cannot start", () => {
-  it("names a directory that does not exist", async () => {
-    const at = place();
+  it("names a directory that does not exist", async ({ onTestFinished }) => {
+    const at = place(onTestFinished);
     const { code, stderr } = await run(at, ["demo", "nowhere"]);
     expect(code).toBe(2);
     expect(stderr).toContain("nowhere");
     expectNothingLeft(at);
   });
 
-  it("needs a terminal to be interactive", async () => {
-    expect((await run(place(), ["demo", "--interactive"])).code).toBe(2);
+  it("needs a terminal to be interactive", async ({ onTestFinished }) => {
+    expect((await run(place(onTestFinished), ["demo", "--interactive"])).code).toBe(2);
   });
 
-  it("says that git is missing", async () => {
-    const at = place();
+  it("says that git is missing", async ({ onTestFinished }) => {
+    const at = place(onTestFinished);
     const { code, stderr } = await run({ ...at, environment: { ...at.environment, PATH: "/nowhere" } }, ["demo"]);
     expect(code).toBe(3);
     expect(stderr).toContain("git");

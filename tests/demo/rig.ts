@@ -17,6 +17,8 @@ export interface Place {
   /** A file that exists as soon as anything from the user's or the repository's own settings has run. */
   readonly marker: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** The processes that run now. */
+  readonly children: Set<ChildProcess>;
 }
 
 export interface Done {
@@ -31,23 +33,18 @@ export interface Running {
   readonly done: Promise<Done>;
 }
 
-const bases: string[] = [];
-const children = new Set<ChildProcess>();
-
-/** For `afterEach`: ends the processes and removes the folders of a test. */
-export async function cleanUp(): Promise<void> {
-  for (const child of children) {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
-    await ended;
-  }
-  children.clear();
-  for (const base of bases.splice(0)) rmSync(base, { recursive: true, force: true, maxRetries: 5 });
-}
-
-export function place(): Place {
+/** A place that is left with its processes ended once the test is over. Tests here run at once, so each hands over its own hook. */
+export function place(onTestFinished: (end: () => Promise<void>) => void): Place {
   const base = mkdtempSync(join(tmpdir(), "bosun-demo-test-"));
-  bases.push(base);
+  const children = new Set<ChildProcess>();
+  onTestFinished(async () => {
+    for (const child of children) {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      await ended;
+    }
+    rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+  });
   const folder = (name: string) => {
     mkdirSync(join(base, name), { recursive: true });
     return join(base, name);
@@ -65,6 +62,7 @@ export function place(): Place {
   chmodSync(join(base, "older", "node"), 0o755);
   return {
     base,
+    children,
     home: join(base, "home"),
     temporary: folder("temporary"),
     marker,
@@ -131,7 +129,7 @@ export function startProgram(
 ): Running {
   const began = performance.now();
   const child = spawn(process.execPath, argv, { cwd: directory, env: at.environment });
-  children.add(child);
+  at.children.add(child);
   let stdout = "";
   let stderr = "";
   let read = 0;
@@ -148,7 +146,7 @@ export function startProgram(
   });
   const done = new Promise<Done>((resolve) => {
     child.once("close", (code) => {
-      children.delete(child);
+      at.children.delete(child);
       resolve({ code, stdout, stderr, elapsed_ms: performance.now() - began });
     });
   });
@@ -195,7 +193,6 @@ export interface Section {
   readonly tests: readonly string[];
   readonly receipt: readonly string[];
   readonly commit: string;
-  readonly session_id: string;
   readonly report: string;
   readonly page: string;
   readonly log: string;
