@@ -60,10 +60,10 @@ export async function fillScratch(
     await git(work, ["commit", "--quiet", "--message=A shop"], own);
     return ok(undefined);
   } catch (error) {
-    const { code } = (error as Error).cause as { code?: string };
-    if (code !== "ENOENT")
-      return fails("environment", `The scratch repository was not made: ${(error as Error).message}`);
-    return fails("environment", "The demo needs git.", { hint: "Install git, then try again." });
+    const { message, cause } = error as Error & { readonly cause?: { readonly code?: string } };
+    if (cause?.code === "ENOENT")
+      return fails("environment", "The demo needs git.", { hint: "Install git, then try again." });
+    return fails("environment", `The scratch repository was not made: ${message}`);
   }
 }
 
