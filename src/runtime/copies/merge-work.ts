@@ -132,9 +132,9 @@ async function conflictResult(
 ): Promise<Fallible<Checked>> {
   const others = await touching(place, work.commit, tip, files);
   if (!others.ok) return others;
-  const by = others.value.map(({ subject }) => subject).join(", ");
+  const by = others.value.map(({ ticket_id, subject }) => `${ticket_id} (${subject.slice(ticket_id.length + 2)})`);
   const places = hunks.map(({ path, hunks: { length } }) => `${path}${length > 0 ? ` (${howMany(length)})` : ""}`);
-  const text = `it conflicts with ${by === "" ? "other work" : by} in ${places.join(", ")}`;
+  const text = `it conflicts with ${by.length === 0 ? "other work" : by.join(", ")} in ${places.join(", ")}`;
   const shown = hunks.flatMap(({ path, hunks: found }) => found.map((hunk) => `${path}:\n${hunk}`));
   return ok(mergeResult(cut(text, MAX_TEXT), cut([RESOLVE, ...shown].join("\n"), MAX_OUTPUT)));
 }
