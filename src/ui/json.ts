@@ -58,7 +58,10 @@ function result(out: Output, ending: Ending): JsonEvent {
     outcome: ending.outcome,
     message: here(ending.message),
     ...(failure ? { error: { ...failure, hint: here(failure.hint) } } : {}),
-    tickets: ending.tickets.map(({ cause, waits_for: _shown, ...ticket }) => ({ ...ticket, said: cause?.words })),
+    tickets: ending.tickets.map(({ cause, waits_for: _shown, merging: _told, ...ticket }) => ({
+      ...ticket,
+      said: cause?.words,
+    })),
     interrupted_turns: ending.interrupted_turns,
     ...(ending.result ? { result: ending.result } : {}),
     usage: ending.usage,

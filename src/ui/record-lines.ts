@@ -5,6 +5,7 @@ import { nextCause, reviewWords } from "./cause.ts";
 import { clipped } from "./display.ts";
 import { failedChecks, printedLines } from "./failure-lines.ts";
 import { authorOf, BRIEF, eventOf, type FormatOptions, OWN_LINE, type RecordLine, type Told } from "./record-event.ts";
+import { WAITS } from "./merging.ts";
 import { eventStyle, statusWords } from "./status.ts";
 import { quoted, said, wordsOf } from "./words.ts";
 
@@ -29,6 +30,9 @@ export function recordLines(record: UnsealedRecord, options: FormatOptions = BRI
   return [
     ...(event ? [{ ticket: ticket_id, ...event }] : []),
     ...transitions(record, effects, options),
+    ...(record.record.changed ?? [])
+      .filter(({ reason }) => reason === WAITS)
+      .map((change): RecordLine => ({ ticket: change.ticket_id, text: statusWords("", WAITS) })),
     ...printedBy(record, options).map((text): RecordLine => ({ ticket: ticket_id, text, style: "dim" })),
   ];
 }

@@ -1,4 +1,5 @@
 import { type Presentation, shownStatus, type StatusShown, type Tone } from "../kernel/presentation.ts";
+import { WAITS } from "./merging.ts";
 import type { Style } from "./terminal.ts";
 
 /** The style of each tone on a terminal. */
@@ -21,11 +22,17 @@ export function styledStatus(
 }
 
 /** These say themselves where a subject is. */
-const TELLING: ReadonlySet<string> = new Set(["cancelled", "withdrawn"]);
+const TELLING: ReadonlyMap<string, string> = new Map([
+  ["cancelled", "cancelled"],
+  ["withdrawn", "withdrawn"],
+  ["merged", "merged"],
+  [WAITS, "waiting to be merged"],
+]);
 
 /** Where a subject is, in a person's words, with the reason if one is given. */
 export function statusWords(status: string, reason?: string): string {
-  if (reason !== undefined && TELLING.has(reason)) return reason;
+  const telling = TELLING.get(reason ?? "");
+  if (telling !== undefined) return telling;
   const words = status === "error" ? "failed" : status;
   return reason === undefined ? words : `${words} (${reason.replaceAll("_", " ")})`;
 }

@@ -16,6 +16,8 @@ export interface ListedSubject
   readonly blocked_by?: string | undefined;
   /** On what a subject that has not begun depends. */
   readonly waits_for?: string | undefined;
+  /** How far the merge of its work is, or with what it was sent back. */
+  readonly merging?: string | undefined;
   /** Whether its turn or its checks were cut off. */
   readonly interrupted?: boolean | undefined;
   /** When its first turn was given. */
@@ -90,8 +92,9 @@ export function columnsOf({ name, presentation, now = 0 }: SubjectList): Subject
 
 /** The state with its reason; an interrupted subject keeps its recorded state. */
 function stateOf(subject: ListedSubject, presentation: Presentation | undefined): string {
-  const { status, interrupted, blocked_by, waits_for, reason, spent } = subject;
+  const { status, interrupted, blocked_by, waits_for, reason, spent, merging } = subject;
   if (interrupted === true) return `interrupted (${status})`;
+  if (merging !== undefined) return merging;
   const awaited = blocked_by ?? waits_for;
   if (awaited !== undefined) return `waits for ${awaited}`;
   // The cause says more than the reason, which is a code.

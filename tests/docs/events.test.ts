@@ -50,6 +50,7 @@ const TICKET: Required<TicketLine> = {
   cause: { words: "No.", printed: "" },
   blocked_by: "other",
   waits_for: "other",
+  merging: "waiting to be merged",
   owner: "hand",
   interrupted: true,
   outputs: [],

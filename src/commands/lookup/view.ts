@@ -15,6 +15,7 @@ import { keptRecord, measuredRecord } from "../../store/kept-record.ts";
 import { StorageError } from "../../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { type Cause, CAUSES, nextCause } from "../../ui/cause.ts";
+import { mergingWords } from "../../ui/merging.ts";
 import { failedChecks } from "../../ui/failure-lines.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
 import { type Ask, type Waiting, waitingIn } from "../../ui/waiting.ts";
@@ -89,8 +90,7 @@ export function viewOf(
   const report = finalReport(reader, session_id, last_sequence);
   const resultsOf = (id: string) => mode.results?.(engine.state, id);
   let looked = 0;
-  const causeOf = (status: string, id: string) => {
-    if (!isLost(presentation, status)) return undefined;
+  const causeOf = (id: string) => {
     looked += 1;
     return looked > MAX_CAUSES ? undefined : causeIn(reader, session_id, CAUSES, id);
   };
@@ -136,7 +136,7 @@ function reportedTickets(report: JsonObject | undefined): ReadonlyMap<string, Js
 /** What ticket lines are made from: the state, and what only records and the mode's rows know. */
 interface TicketSources extends Pick<SessionView, "state" | "presentation" | "report"> {
   readonly resultsOf: (id: string) => Results | undefined;
-  readonly causeOf: (status: string, id: string) => Cause | undefined;
+  readonly causeOf: (id: string) => Cause | undefined;
   /** Resolves a reference. */
   readonly resolved: (reference: Json) => Json;
 }
@@ -161,6 +161,7 @@ export function ticketLines({
     const [waits_for] = isHeldUp ? depends_on.filter((before) => !isDone(before)) : [];
     const [blocked_by] = [fromReport?.blocked_by].flat();
     const latest = resultsOf(id)?.latest;
+    const merging = mergingWords(state, subject, () => causeOf(id));
     const told = (field: string) =>
       fromReport || latest === undefined ? fromReport?.[field] : resolved({ ...from(latest, `/${field}`) });
     return {
@@ -173,9 +174,10 @@ export function ticketLines({
       reason,
       owner,
       spent,
-      cause: causeOf(status, id),
+      cause: isLost(presentation, status) ? causeOf(id) : undefined,
       blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,
       waits_for,
+      merging,
       dependencies: depends_on,
     };
   });

@@ -211,7 +211,7 @@ function approve(draft: Draft, id: string): void {
 /** Work that is merged is done. Work in conflict with what others have done, or that fails together with it, is sent back. */
 function onMerge(draft: Draft, { payload }: FactOf<"check_result">, ticket: Ticket): void {
   draft.tickets.patch(ticket.id, { waits_for: undefined });
-  if (payload.merge?.state === "merged") return done(draft, ticket.id);
+  if (payload.merge?.state === "merged") return done(draft, ticket.id, "merged");
   const reason = payload.merge?.state === "conflict" ? "merge_conflict" : "merge_failed";
   if (isSpent(ticket, draft.fact.received_at)) return stopExhausted(draft, ticket.id);
   if (isLastAttempt(draft, ticket)) {
@@ -224,8 +224,8 @@ function onMerge(draft: Draft, { payload }: FactOf<"check_result">, ticket: Tick
   offer(draft, ticket.id, "instruction");
 }
 
-function done(draft: Draft, id: string): void {
-  draft.move(id, "approved");
+function done(draft: Draft, id: string, reason?: string): void {
+  draft.move(id, "approved", reason);
   for (const dependent of draft.inOrder(draft.before.dependents.get(id) ?? [])) {
     if (draft.before.unmet.get(dependent.id) === 1) begin(draft, dependent.id);
   }

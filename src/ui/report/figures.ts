@@ -6,6 +6,7 @@ import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import { defined } from "../../lib/json.ts";
 import { askText, blockersOf, countOf, type SessionModel, type TicketModel } from "../model/model.ts";
+import { mergingWords } from "../merging.ts";
 import { counted } from "../words.ts";
 import type { SessionReport, TurnSpan } from "./report-model.ts";
 
@@ -66,7 +67,8 @@ export function ticketsOf({ session, presentation }: SessionReport): TicketModel
   const tickets = [...session.subjects.values()].sort((a, b) => a.order - b.order);
   return tickets.map((ticket) => {
     const waits_for = blockersOf(session, presentation, ticket).join(", ") || undefined;
-    return { ...ticket, reason: reasonOf(ticket), ...defined({ waits_for }) };
+    const merging = mergingWords(session, ticket, () => ticket.cause);
+    return { ...ticket, reason: reasonOf(ticket), ...defined({ waits_for, merging }) };
   });
 }
 

@@ -17,9 +17,11 @@ export function retries({ steers, presentation }: Scene): boolean {
 export function keysFor(scene: Scene, id: string | undefined): { retries: boolean; cancels: boolean } {
   const ticket = scene.model.subjects.get(id ?? "");
   if (ticket === undefined) return { retries: false, cancels: false };
+  const hasEnded = isOver(scene.presentation, ticket.status);
   return {
-    retries: retries(scene) && (isLost(scene.presentation, ticket.status) || ticket.reason !== undefined),
-    cancels: !isOver(scene.presentation, ticket.status),
+    retries:
+      retries(scene) && (isLost(scene.presentation, ticket.status) || (!hasEnded && ticket.reason !== undefined)),
+    cancels: !hasEnded,
   };
 }
 

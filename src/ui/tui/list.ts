@@ -3,6 +3,7 @@ import { blockersOf, listed, type TicketModel, ticketsByNeed } from "../model/mo
 import { isLost, statusesOf } from "../../kernel/presentation.ts";
 import { elided, widthOf } from "../../lib/text-layout.ts";
 import { clipped, safeLine } from "../display.ts";
+import { mergingWords } from "../merging.ts";
 import { statusWords, styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { cell, cellRight, type Line, rule, trusted, untrusted } from "./line.ts";
@@ -103,13 +104,13 @@ function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number,
   const { icon, style, stage } = styledStatus(scene.presentation, ticket.status);
   const asks = [...scene.model.asks.values()].some(({ subject }) => subject === ticket.id);
   const subject = listed(ticket);
-  const why = whyFailed(scene, ticket);
+  const why = whyThere(scene, ticket);
   const line: Line = [
     trusted(isSelected ? "▸" : " "),
     asks ? trusted("?", "yellow") : trusted(icon, style),
     trusted(` ${cell(elided(safeLine(ticket.id), id, "middle"), id)}  `, isSelected ? "bold" : undefined),
-    trusted(cell(safeLine(statusWords(ticket.status)), STATE), style),
-    // Why it failed needs the room.
+    trusted(cell(safeLine(statusWords(ticket.status, stage === "done" ? ticket.reason : undefined)), STATE), style),
+    // Why it is there needs the room.
     trusted(
       `${why !== undefined && columns < ROOMY ? "" : wideCells(scene, columns, (column) => safeLine(column.cell(subject)))}  `,
     ),
@@ -131,9 +132,11 @@ function wideCells({ presentation, now }: Shown, columns: number, textOf: (colum
     .join("");
 }
 
-/** Why a ticket is blocked or has failed. */
-function whyFailed({ presentation }: Shown, { status, reason, cause }: TicketModel): string | undefined {
-  return isLost(presentation, status) ? (cause?.words ?? reason?.replaceAll("_", " ")) : undefined;
+/** Why a ticket is blocked, has failed or is worked on again, or how far its merge is. */
+function whyThere({ model, presentation }: Shown, ticket: TicketModel): string | undefined {
+  const { status, reason, cause } = ticket;
+  if (isLost(presentation, status)) return cause?.words ?? reason?.replaceAll("_", " ");
+  return ticket.progress === undefined ? mergingWords(model, ticket, () => cause) : undefined;
 }
 
 /** The title, with what the ticket waits for, or its progress. */

@@ -6,6 +6,7 @@ import { printedIn } from "../cause.ts";
 import { askText, blockersOf, type TicketModel } from "../model/model.ts";
 import { isLost } from "../../kernel/presentation.ts";
 import { reasonReader } from "../../kernel/state.ts";
+import { mergingWords } from "../merging.ts";
 import { statusWords, styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { type Line, rule, type Span, trusted, untrusted } from "./line.ts";
@@ -33,6 +34,9 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
   const hasEnded = isLost(presentation, status);
   const { icon, style } = styledStatus(presentation, status);
   const reason = reasonReader(model, presentation)(ticket);
+  const where =
+    mergingWords(model, ticket, () => cause) ??
+    statusWords(status, cause !== undefined && hasEnded ? undefined : reason);
   const needs: string[] = [];
   for (const other of model.subjects.values()) if (other.depends_on.includes(id)) needs.push(other.id);
   const blockers = blockersOf(model, presentation, ticket);
@@ -60,11 +64,7 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
   ];
   return [
     [trusted(` ${safeLine(id)} `, "bold"), untrusted(title)],
-    [
-      nameOf("state"),
-      trusted(`${icon} ${safeLine(statusWords(status, cause !== undefined && hasEnded ? undefined : reason))}`, style),
-      trusted(age, "dim"),
-    ],
+    [nameOf("state"), trusted(`${icon} ${safeLine(where)}`, style), trusted(age, "dim")],
     ...facts.flatMap(([name, text, shown]): Line[] => (text === "" ? [] : [[nameOf(name), untrusted(text, shown)]])),
   ];
 }
