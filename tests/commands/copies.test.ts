@@ -79,6 +79,7 @@ describe("with a copy of the repository for each ticket", () => {
     expect(merged(here, session_id, "b.txt")).toBe("new\n");
     expect(git("status", "--porcelain", "--branch")).toBe(before);
     expect(readFileSync(join(here.workspace, "a.txt"), "utf8")).toBe(BASE["a.txt"]);
+    for (const { stdout } of [ran, await typed(here, ["report"])]) expect(stdout).toMatch(/^.*one +merged\b/m);
     // Copies of merged tickets are gone.
     expect(readdirSync(join(here.home, "sessions", session_id, "copies", "trees"))).not.toContain("one");
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
@@ -95,6 +96,7 @@ describe("with a copy of the repository for each ticket", () => {
     expect(ran.code).toBe(0);
     const session_id = await onlySession(here);
     expect(merged(here, session_id, "a.txt")).toBe("both\n");
+    expect(ran.stdout).toMatch(/ sent back: it conflicts with \S+: .* in a\.txt \(1 place\)/);
     const [conflict, ...others] = (await recordsOf(here, session_id, "check_result")).filter(
       ({ payload: { merge } }) => merge?.state === "conflict",
     );
@@ -197,7 +199,7 @@ describe("with a copy of the repository for each ticket", () => {
     }));
     const plan = here.write("plan.json", tinyPlan(tasks));
     const killed = here.start(["run", "--plan", plan, "--isolation", "worktree", "--no-input", "--max-workers", "2"]);
-    await until("a first merge", () => / done \(1\/4\)/.test(killed.stdout()));
+    await until("a first merge", () => / merged \(1\/4\)/.test(killed.stdout()));
     killed.child.kill("SIGKILL");
     await killed.done;
     const session_id = await onlySession(here);
