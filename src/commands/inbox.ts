@@ -11,6 +11,7 @@ import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { invocationName } from "./context/invocation.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { keptCommands, type KeptMessage, type Needed } from "./lookup/kept.ts";
+import { withChanges } from "./lookup/copies.ts";
 import { tellUnknownLogs } from "./lookup/log-source.ts";
 import { allHomes, lookIntoAll } from "./lookup/homes.ts";
 import { neededOf, whyStopped } from "./lookup/view.ts";
@@ -45,7 +46,7 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Ex
   const [here = ""] = all.value;
   const homes = await lookIntoAll(context, all.value, (store, home) => {
     if (home === here) tellUnknownLogs(context, home, store);
-    return waitsIn(home, store);
+    return waitsIn(context, home, store);
   });
   if (!homes.ok) return homes;
   const { out, err: messages } = context.terminal;
@@ -58,12 +59,13 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Ex
 }
 
 /** What the sessions of a home need. Throws a `StorageError`. */
-async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
+async function waitsIn(context: CommandContext, home: string, store: StoreReader): Promise<Waits[]> {
   const all: Waits[] = [];
   for (const row of store.sessions()) {
     if (row.state === "closed") continue;
     const { session_id } = row;
-    const { waiting, ...needed } = await neededOf(store, session_id);
+    const needed = await neededOf(store, session_id);
+    const waiting = await withChanges(context, { home, store, session_id }, needed.waiting);
     // A spent budget is a limit, not a request: other roles may finish the work.
     const holds = needed.holds.filter(({ limit }) => limit === undefined);
     const kept = keptCommands(store, session_id);

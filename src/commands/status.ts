@@ -58,7 +58,7 @@ async function status(context: CommandContext, [named]: readonly string[], optio
     if (row.value === undefined) return showList(context, options, () => store.version());
     tellUnknownLogs(context, home, store);
     if (options.watch === true) return watch(context, { home, store }, row.value);
-    const seen = await seenSession(store, home, row.value);
+    const seen = await seenSession(context, { home, store }, row.value);
     if (!seen.ok) return seen;
     if (options.json === true) out.line(safeJson(statusObject(store, home, seen.value)));
     else for (const line of wholeScreen(sessionParts(out, store, seen.value))) out.line(line);
@@ -74,7 +74,7 @@ function watch(context: CommandContext, { home, store }: OpenHome<StoreReader>, 
     context,
     () => `${store.version()} ${store.holder(session_id)?.pid}`,
     async () => {
-      const seen = await seenSession(store, home, row);
+      const seen = await seenSession(context, { home, store }, row);
       if (!seen.ok) return seen;
       const { value } = seen;
       const parts = () => sessionParts(out, store, value);

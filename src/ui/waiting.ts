@@ -27,7 +27,13 @@ export interface OpenQuestion extends Answerable {
 /** A decision that a session, or one of its tickets, needs from a person. */
 export type Waiting =
   | OpenQuestion
-  | { readonly kind: "approval"; readonly ask_id: string; readonly about: "plan" | "result" }
+  | {
+      readonly kind: "approval";
+      readonly ask_id: string;
+      readonly about: "plan" | "result";
+      /** What a session with copies has merged, and the command that shows all of it. */
+      readonly changes?: readonly string[];
+    }
   | {
       readonly kind: "review";
       readonly ask_id: string;
@@ -255,6 +261,7 @@ function detailsOf(waiting: Waiting, output: Output): string[] {
     return [...summary, ...workLines(waiting)].map((line) => clipped(line, REPORT_WIDTH));
   }
   if (waiting.kind === "permission") return permissionDetails(waiting, output);
+  if (waiting.kind === "approval") return (waiting.changes ?? []).map((line) => localize(output, line));
   if (waiting.kind !== "question") return [];
   return [
     ...(waiting.why === undefined ? [] : safeText(waiting.why).split("\n")).map((line) => `why: ${line}`),

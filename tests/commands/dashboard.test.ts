@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession } from "./in-process.ts";
 import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { repositoryRig } from "./repository.ts";
 import { endAfterwards } from "./strays.ts";
 import { openDashboard, openTerminal, type Pane } from "./terminal.ts";
 import { letGo, sessionCloses, statusOf, taskRuns, WAITING_TASK } from "./waiting-task.ts";
@@ -112,6 +113,35 @@ describe("the dashboard", () => {
     letGo(here);
     expect((await second.done).code).toBe(0);
     expect(await pane.exit()).toBe(0);
+  });
+
+  it("shows a ticket's difference and what is merged, and merges what is accepted once the session has closed", async () => {
+    const here = repositoryRig();
+    const tasks = [
+      { task_id: "one", shell: "sed -i 's/^line 3$/three/' a.txt" },
+      { task_id: "two", shell: "echo two > two.txt" },
+    ];
+    const run = ["run", "--plan", here.write("plan.json", tinyPlan(tasks)), "--isolation", "worktree", "--confirm"];
+    const pane = openDashboard(here, [...run, "--session", "s"], { columns: 80, rows: 40, env: { PAGER: "cat" } });
+    await pane.asks("All tasks are finished. Accept the result?");
+    for (const text of ["a.txt   | 2 +-", "two.txt | 1 +", "2 files changed", "all of it: ", " diff s"])
+      expect(pane.visible()).toContain(text);
+    pane.type("Escape");
+    await seen(pane, "[M] accept and merge", "merged");
+    pane.type("d");
+    await pane.asks("Enter goes back to the dashboard.");
+    expect(pane.visible()).toContain("+three");
+    expect(pane.visible()).not.toContain("b/two.txt");
+    pane.type("Enter");
+    await seen(pane, "[M] accept and merge");
+    pane.type("M");
+    await seen(pane, "accept the result, and merge it? y yes");
+    expect(here.git("log", "--format=%s")).toBe("base");
+    pane.type("y");
+    expect(await pane.exit()).toBe(0);
+    await pane.shows("s is merged into main");
+    expect(here.git("status", "--porcelain")).toBe("");
+    expect(readFileSync(join(here.workspace, "two.txt"), "utf8")).toBe("two\n");
   });
 
   it("follows resizes of the terminal, and shows its minimum size where it does not fit", async () => {

@@ -72,6 +72,7 @@ export class Driver {
   readonly interaction: Interaction;
   readonly #parts: DriverParts;
   readonly #reporter: Reporter;
+  readonly #steering: DashboardAsker | undefined;
   /** What was shown of what child sessions wait for. */
   readonly #shown = new Set<string>();
   readonly #began = performance.now();
@@ -87,6 +88,7 @@ export class Driver {
     let asker: Asker | undefined;
     if (parts.reporter === "tui") {
       const steering = parts.ask ? new DashboardAsker(asking, control) : undefined;
+      this.#steering = steering;
       const dashboard = new Dashboard({ terminal: context.terminal, steering, detach: parts.detach });
       if (steering) steering.dashboard = dashboard;
       this.#reporter = dashboard;
@@ -164,7 +166,8 @@ export class Driver {
     const { ledger, waiting } = left.value;
     const isLeft = ending.exit_code === EXIT_PERSON_NEEDED || ledger.figures.closed !== undefined;
     if (answers.length > 0 && isLeft) await showUnused(context.terminal.err, store, feed.session_id, answers, waiting);
-    return ok(ending.exit_code);
+    const merged = ending.outcome === undefined ? undefined : await this.#steering?.mergeAccepted();
+    return ok(merged || ending.exit_code);
   }
 
   close(): void {

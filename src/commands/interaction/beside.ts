@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { repositoryRoot } from "../../lib/git-directories.ts";
 import { gitIn } from "../../lib/git.ts";
 import { ok } from "../../lib/result.ts";
+import { EXIT_INTERRUPTED } from "../../runtime/exit.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeText } from "../../ui/display.ts";
@@ -14,6 +15,7 @@ import { ownArguments } from "../context/program.ts";
 import { allHomes, lookIntoAll } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { runningSessions } from "../lookup/resolve.ts";
+import { openedWith } from "../lookup/state.ts";
 import { openEditor } from "./plan-edit.ts";
 
 /** A session at a dashboard. */
@@ -30,20 +32,37 @@ export function repositoryOf({ store, session_id }: Beside): string | undefined 
   return row.ok ? repositoryRoot(row.value.workspace) : undefined;
 }
 
+/** Whether the session's tickets work in copies of the repository. */
+export function hasCopies({ store, session_id }: Beside): boolean {
+  return openedWith(store, session_id)?.repository !== undefined;
+}
+
+/** Runs `bosun merge` at this terminal, and returns its exit code. */
+export function mergeHere({ context, home, session_id }: Beside): Promise<number> {
+  return uninterrupted(() => runOwn(context, home, ["merge", session_id]));
+}
+
 /** Shows something beside the dashboard, on the normal screen, until the person goes back. Returns what the dashboard is to say. */
-export async function showBeside(beside: Beside, { do: what, ticket_id }: BesideAction): Promise<string> {
+export function showBeside(beside: Beside, { do: what, ticket_id }: BesideAction): Promise<string> {
   const { context, home, session_id } = beside;
-  // Ctrl-C in another program would stop the session: the terminal sends it to every process here.
-  const listeners = process.listeners("SIGINT");
-  process.removeAllListeners("SIGINT").on("SIGINT", ignore);
-  try {
-    if (what === "edit") return await edit(beside, ticket_id);
-    if (what === "next") return await showNext(beside);
-    if (what === "diff") await showDiff(beside);
-    else await runOwn(context, home, [what, session_id, ...(what === "log" && ticket_id ? [ticket_id] : [])]);
+  const about = what !== "report" && ticket_id !== undefined ? [ticket_id] : [];
+  return uninterrupted(async () => {
+    if (what === "edit") return edit(beside, ticket_id);
+    if (what === "next") return showNext(beside);
+    if (what === "diff" && !hasCopies(beside)) await showDiff(beside);
+    else await runOwn(context, home, [what, session_id, ...about]);
     const terminal = { ...context.terminal, returns: true };
     await promptLine(terminal, "Enter goes back to the dashboard.\n> ", new AbortController().signal);
     return "";
+  });
+}
+
+/** Runs work with another program at this terminal, whose Ctrl-C would stop the session: the terminal sends it to every process here. */
+async function uninterrupted<T>(work: () => Promise<T>): Promise<T> {
+  const listeners = process.listeners("SIGINT");
+  process.removeAllListeners("SIGINT").on("SIGINT", ignore);
+  try {
+    return await work();
   } finally {
     process.off("SIGINT", ignore);
     for (const listener of listeners) process.on("SIGINT", listener);
@@ -103,11 +122,14 @@ async function runOwn(
   home: string | undefined,
   words: readonly string[],
   stdio: "inherit" | "ignore" = "inherit",
-) {
+): Promise<number> {
   const { execa } = await import("execa");
   const { directory: cwd, environment: env } = context;
   const own = ownArguments([...(home === undefined ? [] : ["--home", home]), ...words]);
-  await execa(process.execPath, own, { cleanup: false, cwd, env, reject: false, stdio });
+  const { exitCode = EXIT_INTERRUPTED } = await execa(process.execPath, own, {
+    ...{ cleanup: false, cwd, env, reject: false, stdio },
+  });
+  return exitCode;
 }
 
 function ignore(): void {}

@@ -5,13 +5,16 @@ import { wrappedLines } from "../../ui/display.ts";
 import { alertWords } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk, SessionControl } from "./interaction.ts";
-import { repositoryOf, showBeside } from "./beside.ts";
-import { commandMessage, type Refusal } from "./put.ts";
+import { EXIT_DONE } from "../../runtime/exit.ts";
+import { hasCopies, mergeHere, repositoryOf, showBeside } from "./beside.ts";
+import { commandMessage, decisionMessage, type Refusal } from "./put.ts";
 import { PromptAsker, type PromptAskerParts } from "./prompt-asker.ts";
 
 /** Asks the person at the dashboard. The dashboard shows what waits; the questions are asked on the normal screen, on request. */
 export class DashboardAsker implements Asker, Steering {
   readonly diffs: boolean;
+  readonly merges: boolean;
+  #isMerging = false;
   readonly #parts: Omit<PromptAskerParts, "left">;
   readonly #control: SessionControl;
   readonly #asks = new Map<string, OpenAsk>();
@@ -24,6 +27,7 @@ export class DashboardAsker implements Asker, Steering {
     this.#parts = parts;
     this.#control = control;
     this.diffs = repositoryOf(parts) !== undefined;
+    this.merges = hasCopies(parts);
   }
 
   /** The dashboard that this is for. */
@@ -37,6 +41,26 @@ export class DashboardAsker implements Asker, Steering {
     context.terminal.err.alert(alertWords(session_id, ask.waiting()));
     void this.#prompts?.askAll([ask]);
     this.#dashboard?.canAnswer();
+  }
+
+  async merge(): Promise<void> {
+    const result = this.#result();
+    const said = result?.ask.say(decisionMessage(result.decision, "approved"));
+    const refused = await said?.catch((error: unknown) => this.#control.broken(error));
+    this.#isMerging = said !== undefined && refused === undefined;
+  }
+
+  /** Merges what was accepted, if the person wanted that, and returns the exit code. Call once the session is closed. */
+  mergeAccepted(): Promise<number> {
+    return this.#isMerging ? mergeHere(this.#parts) : Promise.resolve(EXIT_DONE);
+  }
+
+  #result() {
+    for (const ask of this.#asks.values()) {
+      const [decision] = ask.waiting();
+      if (decision?.kind === "approval" && decision.about === "result") return { ask, decision };
+    }
+    return undefined;
   }
 
   get waits(): boolean {

@@ -18,6 +18,7 @@ import { workDoneLines } from "../../ui/work-done.ts";
 import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
+import { mergedLines } from "../lookup/copies.ts";
 import { workLinesOf } from "../lookup/schedule-state.ts";
 import { planOf, withInstructions } from "../lookup/plan.ts";
 import { readSession } from "../lookup/view.ts";
@@ -96,10 +97,11 @@ async function planDecision(
 
 /** Shows the tickets and asks whether the result is what was wanted; undefined if the person left without an answer. */
 export async function promptResult(
-  { context: { terminal }, home, session_id, store }: DecisionParts,
+  { context, home, session_id, store }: DecisionParts,
   result: Extract<Waiting, { kind: "approval" }>,
   signal: AbortSignal,
 ): Promise<PersonMessage | undefined> {
+  const { terminal } = context;
   const row = store.session(session_id);
   const view = row.ok ? await readSession(store, home, row.value) : row;
   if (view.ok) {
@@ -107,6 +109,9 @@ export async function promptResult(
     const done = workDoneLines(tickets.map(asListed), presentation.subjectName, terminal.err);
     for (const line of ["", ...ticketTable(presentation, tickets, terminal.err), ...done]) terminal.err.line(line);
   }
+  const changes = await mergedLines(context, { home, session_id, store });
+  for (const line of changes.length === 0 ? [] : ["", ...changes])
+    for (const text of wrappedLines(localize(terminal.err, line), terminal.err.width, 2)) terminal.err.line(text);
   const heading = "All tasks are finished. Accept the result?";
   return promptDecision(terminal, result, heading, RESULT_CHOICES, "What is missing? ", signal);
 }

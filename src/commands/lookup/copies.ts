@@ -1,15 +1,17 @@
 import { existsSync } from "node:fs";
 import { landings } from "../../copies/landing.ts";
-import { repositoryOf } from "../../copies/place.ts";
+import { type Place, repositoryOf } from "../../copies/place.ts";
+import { difference } from "../../copies/queue.ts";
 import { isOver, shownStatus } from "../../kernel/presentation.ts";
 import { gitIn } from "../../lib/git.ts";
 import { err } from "../../lib/result.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
-import { type Copies, copiesOf, placeOf } from "../../runtime/copies/copies.ts";
+import { type Copies, copiesOf, placeOf, type SessionRepository } from "../../runtime/copies/copies.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { StoreReader } from "../../store/store.ts";
+import type { Waiting } from "../../ui/waiting.ts";
 import { counted } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { type Found, withSession } from "./homes.ts";
@@ -40,10 +42,51 @@ export function withCopies<S extends StoreReader, T>(
       });
     const lost = whyLost(home, session_id);
     if (lost) return err(lost);
-    const git = (own: Readonly<Record<string, string>>) => gitIn({ ...context.environment, ...own });
-    const place = placeOf(session_id, sessionPaths(home, session_id), opened.repository, git);
+    const place = placeIn(context, found, opened.repository);
     return work({ ...found, opened, copies: copiesOf(place, opened.workspace, opened.repository) });
   });
+}
+
+type Stored = Pick<Found<StoreReader>, "home" | "session_id">;
+
+function placeIn({ environment }: CommandContext, { home, session_id }: Stored, repository: SessionRepository): Place {
+  const git = (own: Readonly<Record<string, string>>) => gitIn({ ...environment, ...own });
+  return placeOf(session_id, sessionPaths(home, session_id), repository, git);
+}
+
+/** The most lines of the summary of a difference. */
+const MOST_LINES = 20;
+
+/** What a session with copies has merged, for whoever is asked to accept it: a line for each file, and the command that shows all. */
+export async function mergedLines(
+  context: CommandContext,
+  found: Stored & { readonly store: StoreReader },
+): Promise<string[]> {
+  const { home, session_id, store } = found;
+  const repository = openedWith(store, session_id)?.repository;
+  if (repository === undefined || whyLost(home, session_id) !== undefined) return [];
+  const stat = await difference(placeIn(context, found, repository), { stat: true });
+  if (!stat.ok) return [stat.error.message];
+  if (stat.value === "") return ["Nothing has changed."];
+  const lines = stat.value.split("\n").map((line) => line.trim());
+  // The last line sums up.
+  const files = lines.slice(0, -1);
+  const hidden = lines.length - MOST_LINES;
+  const shown = hidden > 0 ? [...files.slice(0, MOST_LINES - 2), `and ${hidden + 1} more files`] : files;
+  return [...shown, ...lines.slice(-1), `all of it: bosun diff ${session_id}`];
+}
+
+/** The same decisions, with what is merged for one about the result. */
+export function withChanges<W extends Waiting>(
+  context: CommandContext,
+  found: Parameters<typeof mergedLines>[1],
+  waiting: readonly W[],
+): Promise<W[]> {
+  const added = async (one: W) => {
+    const changes = one.kind === "approval" && one.about === "result" ? await mergedLines(context, found) : [];
+    return changes.length === 0 ? one : { ...one, changes };
+  };
+  return Promise.all(waiting.map(added));
 }
 
 /** Why the repository of a session that had one is not there; undefined if it is. */

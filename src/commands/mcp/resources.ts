@@ -59,17 +59,18 @@ export async function readResource(context: CommandContext, uri: string): Promis
     return fails("not_found", `There is no resource ${JSON.stringify(uri)}.`, { hint });
   }
   return withSession(readHomeOf, context, session, SHOW, (found) =>
-    report === undefined ? stateIn(found, uri, ticket) : reportOf(found, uri),
+    report === undefined ? stateIn(context, found, uri, ticket) : reportOf(found, uri),
   );
 }
 
 async function stateIn(
+  context: CommandContext,
   found: Found<StoreReader>,
   uri: string,
   ticket: string | undefined,
 ): Promise<Fallible<Contents>> {
   const { home, store, row, session_id } = found;
-  const seen = await seenSession(store, home, row);
+  const seen = await seenSession(context, found, row);
   if (!seen.ok) return seen;
   const status = statusObject(store, home, seen.value);
   const shown = ticket === undefined ? status : status.tickets.find(({ ticket_id }) => ticket_id === ticket);

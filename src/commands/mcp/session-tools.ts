@@ -97,7 +97,7 @@ async function start(context: CommandContext, given: JsonObject): Promise<Fallib
 async function statusOf(context: CommandContext, named: string | undefined): Promise<Fallible<object>> {
   const opened = await readHomeOf(context, named);
   if (named === undefined && !opened.ok && opened.error.code === "not_found") return ok({ sessions: [] });
-  return withHome(opened, (home) => (named === undefined ? listOf(home) : statusIn(home, named)));
+  return withHome(opened, (home) => (named === undefined ? listOf(home) : statusIn(context, home, named)));
 }
 
 async function listOf({ store }: OpenHome<StoreReader>): Promise<Fallible<object>> {
@@ -106,9 +106,13 @@ async function listOf({ store }: OpenHome<StoreReader>): Promise<Fallible<object
   return ok({ sessions: shown, left_out: all.length - shown.length });
 }
 
-async function statusIn({ home, store }: OpenHome<StoreReader>, named: string): Promise<Fallible<object>> {
+async function statusIn(
+  context: CommandContext,
+  { home, store }: OpenHome<StoreReader>,
+  named: string,
+): Promise<Fallible<object>> {
   const row = resolveSession(store, named, SHOW);
-  const seen = row.ok ? await seenSession(store, home, row.value) : row;
+  const seen = row.ok ? await seenSession(context, { home, store }, row.value) : row;
   return seen.ok ? ok(statusObject(store, home, seen.value)) : seen;
 }
 

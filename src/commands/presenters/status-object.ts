@@ -4,19 +4,27 @@ import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import { usageOf } from "../../runtime/usage.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
+import type { CommandContext } from "../context/command.ts";
+import type { OpenHome } from "../context/home.ts";
 import { keptCommands, unheard } from "../lookup/kept.ts";
-import { whereabouts } from "../lookup/copies.ts";
+import { whereabouts, withChanges } from "../lookup/copies.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import { markInterrupted, readSession } from "../lookup/view.ts";
 import { withUsage } from "./ending.ts";
 import type { SeenSession } from "./session.ts";
 
 /** A session as it stands. Failures as `readSession`. Throws a `StorageError`. */
-export async function seenSession(store: StoreReader, home: string, row: SessionRow): Promise<Fallible<SeenSession>> {
-  const owner = store.holder(row.session_id);
+export async function seenSession(
+  context: CommandContext,
+  { home, store }: OpenHome<StoreReader>,
+  row: SessionRow,
+): Promise<Fallible<SeenSession>> {
+  const { session_id } = row;
+  const owner = store.holder(session_id);
   const stored = await readSession(store, home, row);
   if (!stored.ok) return stored;
-  return ok({ ...stored.value, owner, where: whereabouts(home, row.session_id, stored.value) });
+  const waiting = await withChanges(context, { home, store, session_id }, stored.value.waiting);
+  return ok({ ...stored.value, waiting, owner, where: whereabouts(home, session_id, stored.value) });
 }
 
 /** The fields that SPEC.md promises for `--json`, and more. */

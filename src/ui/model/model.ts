@@ -158,6 +158,11 @@ export function stateOf({ state, closed, stopped }: SessionModel): string {
   return state;
 }
 
+/** Whether the result waits to be accepted. */
+export function awaitsAcceptance({ waiting }: SessionModel): boolean {
+  return [...waiting.values()].flat().some((one) => one.kind === "approval" && one.about === "result");
+}
+
 /** What an ask waits for, in one line. */
 export function askText({ waiting }: SessionModel, { ask_id }: ToldAsk): string {
   return (waiting.get(ask_id) ?? []).map(sentenceFor).join(" / ");

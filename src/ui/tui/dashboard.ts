@@ -1,7 +1,7 @@
 import { showEnding } from "../ending.ts";
 import { heldWords } from "../hold-words.ts";
 import { applyRecord } from "../model/apply.ts";
-import { emptyModel, type SessionModel } from "../model/model.ts";
+import { awaitsAcceptance, emptyModel, type SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-event.ts";
 import type { Ending, Opening, Reporter } from "../reporter.ts";
@@ -45,6 +45,10 @@ export interface Steering {
   command(action: SessionAction): Promise<string>;
   /** Whether there is a git repository. */
   readonly diffs: boolean;
+  /** Whether what the session made can be merged into a branch of the person's. */
+  readonly merges: boolean;
+  /** Accepts the result, and has it merged once the session has closed. */
+  merge(): Promise<void>;
   /** Shows something on the normal screen. Settles when that is free again, with a message for the person. */
   show(action: BesideAction): Promise<string>;
 }
@@ -203,6 +207,7 @@ export class Dashboard implements Reporter {
       answer: localize(terminal.out, `bosun answer ${session_id}`),
       steers: steering !== undefined,
       diffs: steering?.diffs === true,
+      merges: steering?.merges === true && awaitsAcceptance(this.#model),
       outages: heldWords([...this.#model.holds.values()].filter(({ reason }) => reason === UNAVAILABLE)),
       ctrl_c: elsewhere?.ctrl_c ?? "stops",
       detaches: detach !== undefined,
@@ -211,7 +216,7 @@ export class Dashboard implements Reporter {
   }
 
   #key(key: Key): void {
-    if (this.#opensAt < Number.POSITIVE_INFINITY) this.#opensAt = performance.now() + OPENS_MS;
+    this.#waitsToOpen();
     const scene = this.#scene();
     const listed = selectable(scene, this.#view);
     const { view, action } = handleKey(this.#view, key, {
@@ -220,12 +225,18 @@ export class Dashboard implements Reporter {
       rows: pageRows(this.#parts.terminal.out.stream.rows),
       steers: scene.steers,
       diffs: scene.diffs,
+      merges: scene.merges,
       cuts: scene.ctrl_c === "stops" && !this.#isStopping && this.#model.turns.size > 0,
       ...keysFor(scene, selectedOf(this.#view, listed)),
     });
     this.#view = view;
     this.#isChanged = this.#screen?.draw() !== true;
     if (action) this.#carryOut(action);
+  }
+
+  /** Lets a question that opens by itself wait longer: the person is at work here. */
+  #waitsToOpen(): void {
+    if (this.#opensAt < Number.POSITIVE_INFINITY) this.#opensAt = performance.now() + OPENS_MS;
   }
 
   #answer(): void {
@@ -258,6 +269,8 @@ export class Dashboard implements Reporter {
         return;
       case "answer":
         return this.#answer();
+      case "merge":
+        return void steering?.merge();
       case "report":
       case "log":
       case "diff":
@@ -265,6 +278,7 @@ export class Dashboard implements Reporter {
       case "next":
         this.#screen?.hide();
         void steering?.show(action).then((told) => {
+          this.#waitsToOpen();
           this.#screen?.show();
           if (told !== "") this.notice(told);
         });

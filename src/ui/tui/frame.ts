@@ -120,10 +120,10 @@ function budgetWords({ usd, turns }: SessionModel["budget"], spend: SessionModel
 
 /** What needs a person. Always shown, so that nobody misses it. */
 function needLine(scene: Scene): Line {
-  const { model, answer, steers } = scene;
+  const { model, answer, steers, merges } = scene;
   const asked = askWords(model);
   if (asked === undefined) return troubleLine(scene, retries(scene) && model.closed === undefined);
-  const how = steers ? "[a] answer" : answer;
+  const how = steers ? `[a] answer${merges ? "  [M] accept and merge" : ""}` : answer;
   return [trusted(" ? ", "yellow"), untrusted(how, "bold"), trusted("  "), untrusted(asked, "yellow")];
 }
 

@@ -78,7 +78,10 @@ export function fitting(words: readonly string[], columns: number): string {
 
 /** The question. What it is about is cut, but never the keys. */
 function confirmLine(action: NonNullable<View["confirm"]>, turns: number, columns: number): Line {
-  const [begin, keys] = [` ${action.do}`, `? ${action.do === "stop" ? "^C" : "y"} yes, any other key no`];
+  const [begin, keys] = [
+    ` ${action.do === "merge" ? "accept the result, and merge it" : action.do}`,
+    `? ${action.do === "stop" ? "^C" : "y"} yes, any other key no`,
+  ];
   const id = "ticket_id" in action && action.ticket_id !== undefined ? ` ${safeLine(action.ticket_id)}` : "";
   const about = action.do === "stop" ? ` and cut off ${counted(turns, "turn")}` : id;
   return [trusted(begin + elided(about, columns - widthOf(begin + keys), "middle") + keys, "yellow")];
@@ -112,6 +115,7 @@ export function helpLines(scene: Scene): Line[] {
             scene.diffs ? "R L d" : "R L",
             `report, log${scene.diffs ? ", changes in git" : ""}; the log of the open ${noun}`,
           ],
+          ...(scene.merges ? ([["M", "accept the result, and merge it once the session is closed"]] as const) : []),
           ["e", `the folder of the open ${noun}, or the plan, in $EDITOR`],
           ["n", "the next running session, of any repository"],
         ] as const)

@@ -24,6 +24,8 @@ export interface Scene extends Shown {
   readonly steers: boolean;
   /** Whether there is a git repository, whose changes can be shown. */
   readonly diffs: boolean;
+  /** Whether the result waits to be accepted, and can then be merged. */
+  readonly merges: boolean;
   /** What is away, and when it is tried again. */
   readonly outages: readonly string[];
   /** What Ctrl-C does here. */

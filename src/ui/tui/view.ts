@@ -29,7 +29,7 @@ export const INITIAL_VIEW: View = {
 };
 
 /** What a key makes the dashboard do, to the session or to itself. */
-export type Action = SessionAction | BesideAction | { readonly do: "answer" | "leave" | "stop" | "suspend" };
+export type Action = SessionAction | BesideAction | { readonly do: "answer" | "merge" | "leave" | "stop" | "suspend" };
 
 /** A command to the session or one of its tickets. */
 export type SessionAction =
@@ -40,7 +40,7 @@ export type SessionAction =
 /** Something that is shown in the dashboard's place until the person goes back. */
 export interface BesideAction {
   readonly do: "report" | "log" | "diff" | "edit" | "next";
-  /** The ticket whose page is open. */
+  /** The ticket whose page is open; for a difference, also the selected one of a list. */
   readonly ticket_id: string | undefined;
 }
 
@@ -56,6 +56,8 @@ export interface KeyContext {
   readonly steers: boolean;
   /** Whether there is a git repository. */
   readonly diffs: boolean;
+  /** Whether the result waits to be accepted, and can then be merged. */
+  readonly merges: boolean;
   /** Whether the selected ticket can be tried again, or cancelled. */
   readonly retries: boolean;
   readonly cancels: boolean;
@@ -155,19 +157,22 @@ export const STEPS: Readonly<Record<string, (rows: number) => number>> = {
 function steerKey(
   view: View,
   { name }: Key,
-  { listed, paused, steers, diffs, retries, cancels }: KeyContext,
+  { listed, paused, steers, diffs, merges, retries, cancels }: KeyContext,
 ): KeyResult {
   if (name === "q") return { view, action: { do: "leave" } };
   if (!steers) return { view };
   const beside = BESIDE[name];
   if (beside === "diff" && !diffs) return { view };
-  if (beside) return { view, action: { do: beside, ticket_id: view.page === "ticket" ? view.selected : undefined } };
   const ticket_id = selectedOf(view, listed);
+  const isAboutTicket = view.page === "ticket" || beside === "diff";
+  if (beside) return { view, action: { do: beside, ticket_id: isAboutTicket ? ticket_id : undefined } };
   switch (name) {
     case "a":
       return { view, action: { do: "answer" } };
     case "p":
       return { view, action: { do: paused ? "resume" : "pause" } };
+    case "M":
+      return merges ? { view: { ...view, confirm: { do: "merge" } } } : { view };
     case "m":
     case "t":
       return { view: { ...view, typing: { what: "tell", field: fieldOf() } } };

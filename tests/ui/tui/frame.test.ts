@@ -195,7 +195,7 @@ describe("keys", () => {
 
   it("do nothing to the session on a read-only screen", () => {
     const view = { ...INITIAL_VIEW };
-    for (const name of ["a", "p", "r", "x", "m", "R", "L", "d", "e", "n"]) {
+    for (const name of ["a", "p", "r", "x", "m", "R", "L", "d", "e", "n", "M"]) {
       expect(handleKey(view, { name }, { ...shown(scene, view), steers: false })).toEqual({ view });
     }
   });
@@ -203,7 +203,8 @@ describe("keys", () => {
   it("show report, log, diff, editor and next session, of the open ticket, and the diff only where git is", () => {
     const keys = { R: "report", L: "log", d: "diff", e: "edit", n: "next" };
     for (const [key, what] of Object.entries(keys)) {
-      expect(press(INITIAL_VIEW, key).action).toEqual({ do: what, ticket_id: undefined });
+      const ticket_id = what === "diff" ? "docs" : undefined;
+      expect(press(INITIAL_VIEW, key).action).toEqual({ do: what, ticket_id });
       expect(press(INITIAL_VIEW, "down", "return", key).action).toEqual({ do: what, ticket_id: "tests" });
     }
     const bare = { ...shown(scene, INITIAL_VIEW), diffs: false };
@@ -214,6 +215,18 @@ describe("keys", () => {
       expect.stringContaining("changes in git"),
       expect.not.stringContaining("git"),
     ]);
+  });
+
+  it("merge only what waits to be accepted, and only after confirmation", () => {
+    const asking = { ...shown(scene, INITIAL_VIEW), merges: true };
+    const asked = handleKey(INITIAL_VIEW, { name: "M" }, asking);
+    expect(asked.action).toBeUndefined();
+    const lines = textOf(dashboardFrame(sceneOf(SESSION, { merges: true }), asked.view, 80, 24));
+    expect(lines).toContain("[a] answer [M] accept and merge");
+    expect(lines).toMatch(/ accept the result, and merge it\? y yes, any other key no *$/);
+    expect(handleKey(asked.view, { name: "y" }, asking).action).toEqual({ do: "merge" });
+    expect(handleKey(asked.view, { name: "n" }, asking)).toEqual({ view: INITIAL_VIEW });
+    expect(press(INITIAL_VIEW, "M")).toEqual({ view: INITIAL_VIEW });
   });
 
   it("retry a ticket, except in a mode without retries", () => {
@@ -282,7 +295,7 @@ describe("keys", () => {
 });
 
 function shown(scene: Scene, view: View) {
-  const can = { steers: true, diffs: true, retries: true, cancels: true, cuts: false };
+  const can = { steers: true, diffs: true, merges: false, retries: true, cancels: true, cuts: false };
   return { listed: selectable(scene, view), paused: false, rows: pageRows(24), ...can };
 }
 

@@ -27,6 +27,7 @@ export function sceneOf(records: readonly UnsealedRecord[], more: Partial<Scene>
     answer: "bosun answer s-1 c1.q1 …",
     steers: true,
     diffs: true,
+    merges: false,
     outages: [],
     ctrl_c: "stops",
     detaches: true,
