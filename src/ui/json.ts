@@ -58,7 +58,7 @@ function result(out: Output, ending: Ending): JsonEvent {
     outcome: ending.outcome,
     message: here(ending.message),
     ...(failure ? { error: { ...failure, hint: here(failure.hint) } } : {}),
-    tickets: ending.tickets.map(({ cause, waits_for: _shown, merging: _told, ...ticket }) => ({
+    tickets: ending.tickets.map(({ cause, waits_for: _a, merging: _b, ...ticket }) => ({
       ...ticket,
       said: cause?.words,
     })),

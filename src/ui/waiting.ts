@@ -48,6 +48,11 @@ export type Waiting =
     }
   | OpenPermission;
 
+/** Whether it asks to accept the result. */
+export function isResult(waiting: Waiting | undefined): waiting is Extract<Waiting, { kind: "approval" }> {
+  return waiting?.kind === "approval" && waiting.about === "result";
+}
+
 /** An ask, told by a record or stored. */
 export type Ask = LedgerAsk | ToldAsk;
 

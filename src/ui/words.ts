@@ -27,14 +27,6 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** `1st`, `2nd`, `11th`. */
-export function ordinal(count: number): string {
-  const ending = { one: "st", two: "nd", few: "rd" }[ORDINALS.select(count) as string] ?? "th";
-  return `${count}${ending}`;
-}
-
-const ORDINALS = new Intl.PluralRules("en", { type: "ordinal" });
-
 /** `812 B`, `64 kB`, `1.2 GB`. */
 export function bytesWords(bytes: number): string {
   const power = Math.min(3, Math.floor(Math.log10(Math.max(1, bytes)) / 3));

@@ -7,6 +7,24 @@ import { fakePrograms } from "./fake-programs.ts";
 import { tinyPlan, until, withoutRetries } from "./rig.ts";
 import { open } from "./terminal.ts";
 
+describe("a result that waits to be accepted", () => {
+  it("shows what is merged, at most 20 lines of it, and names the command for all", async () => {
+    const here = repositoryRig();
+    const many = { task_id: "many", shell: "for name in $(seq 10 40); do echo $name > $name.txt; done" };
+    expect(await ran(here, [many], { config: { confirm: true } })).toBe(4);
+    for (const command of [["status", "s"], ["inbox"]]) {
+      const { stdout } = await typed(here, command);
+      expect(stdout).toMatch(/The result needs your approval\.\n {6}10\.txt \| 1 \+\n/);
+      expect(stdout).toMatch(
+        / {6}27\.txt .*\n {6}and 13 more files\n {6}31 files changed, .*\n {6}all of it: .* diff s\n/,
+      );
+    }
+    const { stdout } = await typed(here, ["status", "s", "--json"]);
+    const { pending_decisions: decisions } = JSON.parse(stdout) as { pending_decisions: { changes: string[] }[] };
+    expect(decisions.map(({ changes }) => changes.length)).toEqual([21]);
+  });
+});
+
 describe("diff", () => {
   it("shows what is merged, or what one ticket changes, as a patch that applies, and touches nothing", async () => {
     const here = repositoryRig();

@@ -166,7 +166,8 @@ export class Driver {
     const { ledger, waiting } = left.value;
     const isLeft = ending.exit_code === EXIT_PERSON_NEEDED || ledger.figures.closed !== undefined;
     if (answers.length > 0 && isLeft) await showUnused(context.terminal.err, store, feed.session_id, answers, waiting);
-    const merged = ending.outcome === undefined ? undefined : await this.#steering?.mergeAccepted();
+    const isAccepted = ending.outcome === "done" || ending.outcome === "failed";
+    const merged = isAccepted ? await this.#steering?.mergeAccepted() : undefined;
     return ok(merged || ending.exit_code);
   }
 

@@ -126,10 +126,8 @@ async function runOwn(
   const { execa } = await import("execa");
   const { directory: cwd, environment: env } = context;
   const own = ownArguments([...(home === undefined ? [] : ["--home", home]), ...words]);
-  const { exitCode = EXIT_INTERRUPTED } = await execa(process.execPath, own, {
-    ...{ cleanup: false, cwd, env, reject: false, stdio },
-  });
-  return exitCode;
+  const ran = await execa(process.execPath, own, { cleanup: false, cwd, env, reject: false, stdio });
+  return ran.exitCode ?? EXIT_INTERRUPTED;
 }
 
 function ignore(): void {}

@@ -2,7 +2,7 @@ import { defined } from "../../lib/json.ts";
 import type { Dashboard, Steering } from "../../ui/tui/dashboard.ts";
 import type { BesideAction, SessionAction } from "../../ui/tui/view.ts";
 import { wrappedLines } from "../../ui/display.ts";
-import { alertWords } from "../../ui/waiting.ts";
+import { alertWords, isResult } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk, SessionControl } from "./interaction.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
@@ -36,6 +36,8 @@ export class DashboardAsker implements Asker, Steering {
   }
 
   ask(ask: OpenAsk): void {
+    // The result that was to be merged was not accepted.
+    this.#isMerging = false;
     this.#asks.set(ask.ask_id, ask);
     const { context, session_id } = this.#parts;
     context.terminal.err.alert(alertWords(session_id, ask.waiting()));
@@ -44,23 +46,18 @@ export class DashboardAsker implements Asker, Steering {
   }
 
   async merge(): Promise<void> {
-    const result = this.#result();
-    const said = result?.ask.say(decisionMessage(result.decision, "approved"));
-    const refused = await said?.catch((error: unknown) => this.#control.broken(error));
-    this.#isMerging = said !== undefined && refused === undefined;
+    const ask = [...this.#asks.values()].find((one) => isResult(one.waiting()[0]));
+    const [result] = ask?.waiting() ?? [];
+    if (ask === undefined || !isResult(result)) return;
+    this.#isMerging = true;
+    const said = ask.say(decisionMessage(result, "approved"));
+    const refused = await said.catch((error: unknown) => this.#control.broken(error));
+    if (refused) this.#isMerging = false;
   }
 
   /** Merges what was accepted, if the person wanted that, and returns the exit code. Call once the session is closed. */
   mergeAccepted(): Promise<number> {
     return this.#isMerging ? mergeHere(this.#parts) : Promise.resolve(EXIT_DONE);
-  }
-
-  #result() {
-    for (const ask of this.#asks.values()) {
-      const [decision] = ask.waiting();
-      if (decision?.kind === "approval" && decision.about === "result") return { ask, decision };
-    }
-    return undefined;
   }
 
   get waits(): boolean {

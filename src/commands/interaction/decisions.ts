@@ -110,7 +110,7 @@ export async function promptResult(
     for (const line of ["", ...ticketTable(presentation, tickets, terminal.err), ...done]) terminal.err.line(line);
   }
   const changes = await mergedLines(context, { home, session_id, store });
-  for (const line of changes.length === 0 ? [] : ["", ...changes])
+  for (const line of changes === undefined ? [] : ["", ...changes])
     for (const text of wrappedLines(localize(terminal.err, line), terminal.err.width, 2)) terminal.err.line(text);
   const heading = "All tasks are finished. Accept the result?";
   return promptDecision(terminal, result, heading, RESULT_CHOICES, "What is missing? ", signal);

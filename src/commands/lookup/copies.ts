@@ -11,7 +11,7 @@ import type { PayloadByType } from "../../protocol/payload.ts";
 import { type Copies, copiesOf, placeOf, type SessionRepository } from "../../runtime/copies/copies.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { StoreReader } from "../../store/store.ts";
-import type { Waiting } from "../../ui/waiting.ts";
+import { isResult, type Waiting } from "../../ui/waiting.ts";
 import { counted } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { type Found, withSession } from "./homes.ts";
@@ -61,19 +61,17 @@ const MOST_LINES = 20;
 export async function mergedLines(
   context: CommandContext,
   found: Stored & { readonly store: StoreReader },
-): Promise<string[]> {
+): Promise<string[] | undefined> {
   const { home, session_id, store } = found;
   const repository = openedWith(store, session_id)?.repository;
-  if (repository === undefined || whyLost(home, session_id) !== undefined) return [];
+  if (repository === undefined || whyLost(home, session_id) !== undefined) return undefined;
   const stat = await difference(placeIn(context, found, repository), { stat: true });
   if (!stat.ok) return [stat.error.message];
-  if (stat.value === "") return ["Nothing has changed."];
-  const lines = stat.value.split("\n").map((line) => line.trim());
-  // The last line sums up.
-  const files = lines.slice(0, -1);
+  const lines = stat.value.split("\n").map((line) => line.trim() || "Nothing has changed.");
   const hidden = lines.length - MOST_LINES;
-  const shown = hidden > 0 ? [...files.slice(0, MOST_LINES - 2), `and ${hidden + 1} more files`] : files;
-  return [...shown, ...lines.slice(-1), `all of it: bosun diff ${session_id}`];
+  // The last line sums up.
+  if (hidden > 0) lines.splice(MOST_LINES - 2, hidden + 1, `and ${hidden + 1} more files`);
+  return [...lines, `all of it: bosun diff ${session_id}`];
 }
 
 /** The same decisions, with what is merged for one about the result. */
@@ -82,10 +80,7 @@ export function withChanges<W extends Waiting>(
   found: Parameters<typeof mergedLines>[1],
   waiting: readonly W[],
 ): Promise<W[]> {
-  const added = async (one: W) => {
-    const changes = one.kind === "approval" && one.about === "result" ? await mergedLines(context, found) : [];
-    return changes.length === 0 ? one : { ...one, changes };
-  };
+  const added = async (one: W) => (isResult(one) ? { ...one, changes: await mergedLines(context, found) } : one);
   return Promise.all(waiting.map(added));
 }
 

@@ -6,7 +6,7 @@ import type { ToldAsk } from "../../protocol/telling.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import type { Cause } from "../cause.ts";
 import type { ListedSubject } from "../subject-columns.ts";
-import { sentenceFor, type Waiting } from "../waiting.ts";
+import { isResult, sentenceFor, type Waiting } from "../waiting.ts";
 
 /**
  * A session as a person sees it: the single model behind the dashboard, attach, the replay player and the reports. It is built from the
@@ -160,7 +160,7 @@ export function stateOf({ state, closed, stopped }: SessionModel): string {
 
 /** Whether the result waits to be accepted. */
 export function awaitsAcceptance({ waiting }: SessionModel): boolean {
-  return [...waiting.values()].flat().some((one) => one.kind === "approval" && one.about === "result");
+  return [...waiting.values()].flat().some(isResult);
 }
 
 /** What an ask waits for, in one line. */

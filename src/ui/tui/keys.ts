@@ -17,12 +17,9 @@ export function retries({ steers, presentation }: Scene): boolean {
 export function keysFor(scene: Scene, id: string | undefined): { retries: boolean; cancels: boolean } {
   const ticket = scene.model.subjects.get(id ?? "");
   if (ticket === undefined) return { retries: false, cancels: false };
-  const hasEnded = isOver(scene.presentation, ticket.status);
-  return {
-    retries:
-      retries(scene) && (isLost(scene.presentation, ticket.status) || (!hasEnded && ticket.reason !== undefined)),
-    cancels: !hasEnded,
-  };
+  const cancels = !isOver(scene.presentation, ticket.status);
+  const isTroubled = isLost(scene.presentation, ticket.status) || (cancels && ticket.reason !== undefined);
+  return { retries: retries(scene) && isTroubled, cancels };
 }
 
 /** The last row: what is typed or confirmed, a notice, or the keys. */
@@ -78,10 +75,8 @@ export function fitting(words: readonly string[], columns: number): string {
 
 /** The question. What it is about is cut, but never the keys. */
 function confirmLine(action: NonNullable<View["confirm"]>, turns: number, columns: number): Line {
-  const [begin, keys] = [
-    ` ${action.do === "merge" ? "accept the result, and merge it" : action.do}`,
-    `? ${action.do === "stop" ? "^C" : "y"} yes, any other key no`,
-  ];
+  const what = action.do === "merge" ? "accept the result, and merge it" : action.do;
+  const [begin, keys] = [` ${what}`, `? ${action.do === "stop" ? "^C" : "y"} yes, any other key no`];
   const id = "ticket_id" in action && action.ticket_id !== undefined ? ` ${safeLine(action.ticket_id)}` : "";
   const about = action.do === "stop" ? ` and cut off ${counted(turns, "turn")}` : id;
   return [trusted(begin + elided(about, columns - widthOf(begin + keys), "middle") + keys, "yellow")];
