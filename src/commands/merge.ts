@@ -26,6 +26,7 @@ import { readSession } from "./lookup/view.ts";
 interface MergeOptions {
   readonly into?: string;
   readonly squash?: boolean;
+  readonly sign?: boolean;
   readonly partial?: boolean;
   readonly input?: boolean;
 }
@@ -36,6 +37,7 @@ export function register(command: Command): Action<MergeOptions> {
     .argument(...ANY_SESSION)
     .option("--into <branch>", "this branch, which is made if it is not there (default: that of the start)")
     .option("--squash", "as one commit, without the tickets' own")
+    .option("--sign", "signed as your git signs")
     .option("--partial", "even if not every ticket is merged")
     .option("--no-input", "never ask at this terminal");
   return merge;
@@ -61,7 +63,10 @@ async function merge(context: CommandContext, [named]: readonly string[], option
       const stopped = await whyPartial(context, held, options);
       if (!stopped.ok) return stopped;
       if (stopped.value !== undefined) return ok(stopped.value);
-      return planMerge(place, aimOf(held, branch, "Merge"), { squash: options.squash === true });
+      return planMerge(place, aimOf(held, branch, "Merge"), {
+        squash: options.squash === true,
+        sign: options.sign === true,
+      });
     });
   });
 }

@@ -15,6 +15,7 @@ import {
   own,
   repositoryOf,
   SESSION,
+  signingOf,
   tried,
 } from "./place.ts";
 import type { Person, Place } from "./place.ts";
@@ -70,7 +71,7 @@ export function cutLanding(place: Place): Landing | undefined {
 }
 
 /** Makes the commit that brings the session's branch into a person's, in the session's repository, where it can be checked. */
-export function planMerge(place: Place, aim: Aim, { squash = false } = {}): Promise<Fallible<Planned>> {
+export function planMerge(place: Place, aim: Aim, { squash = false, sign = false } = {}): Promise<Fallible<Planned>> {
   return tried<Planned>(`${aim.branch} cannot be prepared`, aim.root, async () => {
     const wellFormed = await answered(place.git(aim.root, ["check-ref-format", aim.branch]));
     if (!wellFormed.yes || !aim.branch.startsWith("refs/heads/"))
@@ -84,7 +85,9 @@ export function planMerge(place: Place, aim: Aim, { squash = false } = {}): Prom
       return ok({ state: "refused", why: "the branch has moved, and conflicts", paths: result.files });
     if (result.tree === (await objectOf(place, `${from}^{tree}`))) return holdsAll(place, aim);
     const parents = squash ? [from] : [from, tip];
-    return ok(await planned(place, aim, { tree: result.tree, parents, old: old ?? NO_COMMIT, from, trailers: {} }));
+    const signing = sign ? await signingOf(place, aim.root) : undefined;
+    const plan = { tree: result.tree, parents, old: old ?? NO_COMMIT, from, trailers: {} };
+    return ok(await planned(place, aim, plan, signing));
   });
 }
 
@@ -143,9 +146,14 @@ interface Plan extends Pick<Landing, "old" | "from" | "undoes"> {
   readonly trailers: Readonly<Record<string, string>>;
 }
 
-async function planned(place: Place, aim: Aim, { old, from, undoes, ...content }: Plan): Promise<Planned> {
+async function planned(
+  place: Place,
+  aim: Aim,
+  { old, from, undoes, ...content }: Plan,
+  signing?: Awaited<ReturnType<typeof signingOf>>,
+): Promise<Planned> {
   const { root, isTrusted, branch, subject, at, author } = aim;
-  const made = await commit(place, { ...content, subject, at, ...(author !== undefined && { author }) });
+  const made = await commit(place, { ...content, subject, at, ...(author !== undefined && { author }) }, signing);
   await own(place, ["update-ref", MADE, made]);
   return {
     state: "planned",

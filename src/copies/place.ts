@@ -108,17 +108,35 @@ export interface NewCommit {
   readonly at: string;
 }
 
-/** Makes a commit that no ref names yet, with the session as its first trailer. */
-export function commit(place: Place, { tree, parents, subject, trailers, author, at }: NewCommit): Promise<string> {
+/** Makes a commit that no ref names yet, with the session as its first trailer; with `signing` settings, signed by the person. */
+export function commit(
+  place: Place,
+  { tree, parents, subject, trailers, author, at }: NewCommit,
+  signing?: Variables,
+): Promise<string> {
   const lines = Object.entries({ "Bosun-Session": place.session_id, ...trailers }).map(
     ([name, value]) => `${name}: ${value}\n`,
   );
   const from = parents.flatMap((parent) => ["-p", parent]);
   const input = `${subject.replaceAll(/\s+/g, " ")}\n\n${lines.join("")}`;
-  return own(place, ["commit-tree", tree, ...from], { input, variables: signed(author ?? place.committer, place, at) });
+  const variables = { ...identities(author ?? place.committer, place, at), ...signing };
+  return own(place, ["commit-tree", ...(signing ? ["-S"] : []), tree, ...from], { input, variables });
 }
 
-function signed(author: Person, { committer }: Place, at: string): Variables {
+/** How the person signs, from their own configuration alone: what a repository's names is run by no git of ours. */
+export async function signingOf({ git }: Place, root: string): Promise<Variables> {
+  const listed = parts(await git(root, ["config", "--global", "--includes", "--list", "-z"]));
+  const settings = listed
+    .map((entry) => entry.split("\n"))
+    .filter(([name = ""]) => /^(?:user\.signingkey|gpg\.)/.test(name));
+  const entries = settings.flatMap(([name = "", ...value], at) => [
+    [`GIT_CONFIG_KEY_${at}`, name],
+    [`GIT_CONFIG_VALUE_${at}`, value.join("\n")],
+  ]);
+  return { GIT_CONFIG_COUNT: `${settings.length}`, ...Object.fromEntries(entries) };
+}
+
+function identities(author: Person, { committer }: Place, at: string): Variables {
   const date = `@${Math.floor(Date.parse(at) / 1000)} +0000`;
   return {
     GIT_AUTHOR_NAME: author.name,

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { textIn } from "../../src/lib/files.ts";
@@ -174,4 +175,19 @@ describe("after a kill in the middle of a merge", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining("a.txt")]);
     expect(readFileSync(join(here.workspace, "a.txt"), "utf8")).toBe("mine, since\n");
   });
+});
+
+it("a merge is signed as the person's own git signs, not as the repository says", async () => {
+  const here = repositoryRig();
+  await done(here);
+  const key = here.write("key", "");
+  execFileSync("sh", ["-c", `rm ${key}; ssh-keygen -q -t ed25519 -N '' -f ${key}`]);
+  const trap = here.write("trap", `#!/bin/sh\ntouch ${key}.trapped\nexit 1\n`);
+  chmodSync(trap, 0o755);
+  here.git("config", "--global", "gpg.format", "ssh");
+  here.git("config", "--global", "user.signingkey", `${key}.pub`);
+  here.git("config", "gpg.ssh.program", trap);
+  expect((await typed(here, ["merge", "--sign"])).code).toBe(0);
+  expect(here.git("cat-file", "-p", "main")).toContain("gpgsig -----BEGIN SSH SIGNATURE-----");
+  expect(existsSync(`${key}.trapped`)).toBe(false);
 });
