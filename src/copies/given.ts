@@ -68,6 +68,16 @@ export function keepGiven(place: Place, root: string, options: GivenOptions): Pr
   });
 }
 
+/** The folders that tickets are given where nobody says which: installed packages of Node.js, which git ignores. */
+export function installedIn({ git }: Pick<Place, "git">, root: string): Promise<Fallible<string[]>> {
+  return tried("What git ignores cannot be listed", root, async () => {
+    const listed = ["-z", "--others", "--ignored", "--exclude-standard", "--directory"] as const;
+    const folders = parts(await git(root, ["ls-files", ...listed])).map((path) => path.replace(/\/$/, ""));
+    const isOwn = (path: string) => lstatSync(join(root, path), { throwIfNoEntry: false })?.isDirectory() === true;
+    return ok(folders.filter((path) => /(?:^|\/)node_modules$/.test(path) && isOwn(path)));
+  });
+}
+
 /** Puts what is given into a ticket's work tree, unless it is there: an agent may have changed it. */
 export async function give(place: Place, tree: string): Promise<void> {
   const { files, folders } = givenOf(place) ?? NOTHING;

@@ -136,7 +136,7 @@ describe("with a copy of the repository for each ticket", () => {
         { task_id: "then", shell: "cat out.txt out.txt > twice.txt", dependencies: ["first"] },
       ],
       {
-        worktree: { setup: ["echo prepared > prepared", "echo prepared >> .git/info/exclude"], copy: ["node_modules"] },
+        worktree: { setup: ["echo prepared > prepared", "echo prepared >> .git/info/exclude"] },
       },
     );
     expect(ran.code).toBe(0);

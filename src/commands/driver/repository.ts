@@ -1,4 +1,4 @@
-import { keepGiven } from "../../copies/given.ts";
+import { installedIn, keepGiven } from "../../copies/given.ts";
 import { examined, type UserRepository } from "../../copies/preflight.ts";
 import { makeRepository } from "../../copies/repository.ts";
 import { defined } from "../../lib/json.ts";
@@ -100,6 +100,8 @@ export async function makeSessionRepository(
   const includeDirty = copies.include_dirty === true ? clock.now() : undefined;
   const made = await makeRepository(place, user, { isTrusted: known.trusted, ...defined({ includeDirty }) });
   if (!made.ok) return made;
-  const given = await keepGiven(place, root, { folders: config.worktree?.copy ?? [], maxBytes: MAX_GIVEN_BYTES });
+  const folders = config.worktree?.copy ? ok(config.worktree.copy) : await installedIn(place, root);
+  if (!folders.ok) return folders;
+  const given = await keepGiven(place, root, { folders: folders.value, maxBytes: MAX_GIVEN_BYTES });
   return given.ok ? ok({ ...known, base: made.value.base }) : given;
 }

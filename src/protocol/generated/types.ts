@@ -717,7 +717,7 @@ export type Discussion = {
 export type CopiesOfTheRepository = {
   readonly setup?: CommandLines;
   /**
-   * Folders that git ignores, such as node_modules: each copy gets hard links to copies of their files.
+   * Folders that git ignores: each copy gets hard links to copies of their files. If left out: each node_modules.
    */
   readonly copy?: readonly string[];
   readonly teardown?: CommandLines;
