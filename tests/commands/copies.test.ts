@@ -96,7 +96,7 @@ describe("with a copy of the repository for each ticket", () => {
     expect(ran.code).toBe(0);
     const session_id = await onlySession(here);
     expect(merged(here, session_id, "a.txt")).toBe("both\n");
-    expect(ran.stdout).toMatch(/ sent back: it conflicts with \S+: .* in a\.txt \(1 place\)/);
+    expect(ran.stdout).toMatch(/ sent back: it conflicts with \S+ \(.*\) in a\.txt \(1 place\)/);
     const [conflict, ...others] = (await recordsOf(here, session_id, "check_result")).filter(
       ({ payload: { merge } }) => merge?.state === "conflict",
     );

@@ -26,7 +26,7 @@ const approved = (ticket_id: string, sequence: number) =>
     "boss",
   );
 
-const CONFLICT = "it conflicts with a: first in a.txt (1 place)";
+const CONFLICT = "it conflicts with a (first) in a.txt (1 place)";
 
 const ENDED = [
   record(
