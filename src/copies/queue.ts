@@ -49,11 +49,14 @@ export interface Merged {
 const MAX_HUNK = 4_000;
 const MAX_HUNKS = 16_000;
 
-/** The session's branch: its tip, and what is merged, oldest first. The branch is the truth about this; records follow it. */
-export async function branchOf(place: Place): Promise<{ readonly tip: string; readonly merged: readonly Merged[] }> {
+/** The session's branch: its tip, and what is merged since a commit, oldest first. The branch is the truth about this; records follow it. */
+export async function branchOf(
+  place: Place,
+  since = BASE,
+): Promise<{ readonly tip: string; readonly merged: readonly Merged[] }> {
   const trailer = (key: string) => `%(trailers:key=${key},valueonly,separator=)`;
   const format = `--format=%H ${trailer("Bosun-Ticket")} ${trailer("Bosun-Attempt")}`;
-  const lines = await own(place, ["log", "--first-parent", "--reverse", format, `${BASE}..${SESSION}`]);
+  const lines = await own(place, ["log", "--first-parent", "--reverse", format, `${since}..${SESSION}`]);
   const merged = lines.split("\n").flatMap((line) => {
     const [commit = "", ticket_id = "", attempt = ""] = line.split(" ");
     return commit === "" ? [] : [{ commit, ticket_id, attempt: Number(attempt) }];
@@ -67,7 +70,8 @@ export async function branchOf(place: Place): Promise<{ readonly tip: string; re
 export function merge(place: Place, work: Approved): Promise<Fallible<Merge>> {
   const { ticket_id, attempt, at } = work;
   return tried<Merge>(`${ticket_id} cannot be merged`, place.folder, async () => {
-    const { tip, merged } = await branchOf(place);
+    // Work never holds its own merge. The whole branch would take longer with each merge.
+    const { tip, merged } = await branchOf(place, work.commit);
     const done = merged.find((other) => other.ticket_id === ticket_id);
     if (done !== undefined) return ok({ state: "merged", commit: done.commit, tip });
     // The ticket's side is the first, as in its copy, where the tip is merged into the work.

@@ -21,6 +21,7 @@ const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) =>
   hostile: () => import("./hostile.ts"),
   harness: () => import("./harness.ts"),
   prompts: () => import("./prompts.ts"),
+  copies: () => import("./copies.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -6,6 +6,7 @@ import { listFolder } from "../../src/log/reader.ts";
 import { keepYoungSmall } from "../../src/runtime/memory.ts";
 import { Recording } from "../../src/ui/player/recording.ts";
 import { type ChildrenOrder, holdChildren } from "./children.ts";
+import { type CopiesOrder, measureCopies } from "./copies-work.ts";
 import { type ScreenOrder, showUpdates } from "./dashboard-screen.ts";
 import { type FloorOrder, loadFloor, readFloor, writeFloor } from "./floors.ts";
 import { besideHostile, type HostileOrder } from "./hostile-session.ts";
@@ -39,6 +40,7 @@ const WORK: Readonly<Record<string, (input: never) => unknown>> = {
   "read-floor": ({ folder }: { folder: string }) => readFloor(folder),
   "load-floor": ({ home }: { home: string }) => loadFloor(home),
   children: (order: ChildrenOrder) => holdChildren(order),
+  copies: (order: CopiesOrder) => measureCopies(order),
   dashboard: (order: ScreenOrder) => showUpdates(order),
   hostile: (order: HostileOrder) => besideHostile(order),
   chain: ({ folder }: { folder: string }) => checked(() => verifyFolder(folder)),

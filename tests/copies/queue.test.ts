@@ -47,6 +47,9 @@ describe("the integration queue", () => {
     }
     expect(inSession(at, "show", "refs/bosun/session:a.txt")).toBe(lines({ 3: "three", 30: "thirty" }).trim());
     const { merged, tip } = await branchOf(at.place);
+    const [first] = works;
+    if (first === undefined) throw new Error("there is no work");
+    expect(value(await merge(at.place, first))).toEqual({ state: "merged", commit: merged[0]?.commit, tip });
     expect(merged.map(({ ticket_id, attempt }) => [ticket_id, attempt])).toEqual([
       ["T1", 1],
       ["T2", 1],

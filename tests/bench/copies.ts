@@ -1,0 +1,29 @@
+import type { CopiesCost, CopiesOrder } from "./copies-work.ts";
+import { type Extent, inProcess, newDirectory, table, target } from "./measure.ts";
+
+/** Prints what a ticket's copy and its capture cost beside git's own work tree and commit, and how many merges the queue makes in a second. */
+export async function measure(extent: Extent): Promise<void> {
+  const { quick, rounds } = extent;
+  const size = quick ? { files: 1_000, merges: 20, before: 40 } : { files: 10_000, merges: 50, before: 200 };
+  const order: CopiesOrder = { folder: newDirectory(extent), rounds, ...size };
+  const cost = await inProcess<CopiesCost>("copies", order, extent);
+  table(
+    `copies of ${size.files} files`,
+    ["", "ours, ms", "git's, ms", "ratio"],
+    [
+      ["a copy; git worktree add", cost.copy, cost.worktree, cost.copy / cost.worktree],
+      ["a capture; git add, git commit", cost.capture, cost.commit, cost.capture / cost.commit],
+    ],
+  );
+  table(
+    "the queue",
+    ["", "merges a second", "four starts of git, ms"],
+    [
+      [`the first ${size.merges}`, cost.first, 4 * cost.start],
+      [`after ${size.before}`, cost.later, 4 * cost.start],
+    ],
+  );
+  target("a copy over git worktree add", cost.copy / cost.worktree, "<= 1.3", cost.copy / cost.worktree <= 1.3);
+  const slowest = Math.min(cost.first, cost.later);
+  target("merges a second", slowest, ">= 15", slowest >= 15);
+}
