@@ -34,9 +34,9 @@ export function repositoryOf({ folder }: Pick<Place, "folder">): string {
   return join(folder, "repo.git");
 }
 
-/** A name for refs and folders, one for each id: ids may hold dots where git allows none. */
+/** A name for refs and folders, one for each id: ids may hold dots where git allows none. Tools that take a path for a URL read it as it is. */
 export function nameOf(ticket_id: string): string {
-  return ticket_id.replaceAll(".", "%");
+  return ticket_id.replaceAll(".", "+");
 }
 
 export function workRef(

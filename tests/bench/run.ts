@@ -22,6 +22,7 @@ const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) =>
   harness: () => import("./harness.ts"),
   prompts: () => import("./prompts.ts"),
   copies: () => import("./copies.ts"),
+  coop: () => import("./coop.ts"),
 };
 
 const { values, positionals } = parseArgs({

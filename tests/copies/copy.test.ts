@@ -10,9 +10,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { copyOf, dropCopy, makeCopy, nextAttempt } from "../../src/copies/copy.ts";
 import { keepGiven } from "../../src/copies/given.ts";
+import { checkOut } from "../../src/copies/queue.ts";
 import { failureOf, value } from "../results.ts";
 import { agent, begun, captured, contents, copyFor, inSession, lines, rig, tip } from "./rig.ts";
 
@@ -40,6 +42,14 @@ describe("a ticket's copy", () => {
     );
     expect(contents(at.root)).toEqual(before);
     expect(inSession(at, "rev-parse", "main")).toBe(at.run("rev-parse", "HEAD"));
+  });
+
+  test("lies in a path that is the same as a URL, and so does the tree for checks", async () => {
+    const at = rig();
+    await begun(at);
+    const { tree } = await copyFor(at, "T.1");
+    const checked = value(await checkOut(at.place, await tip(at)));
+    for (const folder of [tree, checked.tree]) expect(pathToFileURL(folder).pathname).toBe(folder);
   });
 
   test("is adopted when it is ready, and made anew when it is not", async () => {
