@@ -135,7 +135,8 @@ async function hunksOf(place: Place, { tree, files }: Omit<Unmerged, "tip">): Pr
   for (const path of files) {
     const object = await objectOf(place, `${tree}:${path}`);
     const text = object === undefined ? "" : await own(place, ["cat-file", "-p", object]);
-    const all = text.toWellFormed().match(/^<{7} .*?^>{7} [^\n]*$/gms) ?? [];
+    const shown = text.toWellFormed().replaceAll("\r\n", "\n");
+    const all = shown.match(/^<{7} .*?^>{7} [^\n]*$/gms) ?? [];
     let length = 0;
     const hunks = all.map((hunk) => hunk.slice(0, MAX_HUNK)).filter((hunk) => (length += hunk.length) <= MAX_HUNKS);
     found.push({ path, hunks });

@@ -78,6 +78,20 @@ describe("the integration queue", () => {
     expect(value(await merge(at.place, slow))).toMatchObject({ state: "made", tip: await tip(at) });
   });
 
+  test("tells the places of a file whose lines end with CR and LF like those of any other", async () => {
+    const at = rig();
+    at.run("config", "core.autocrlf", "false");
+    at.write("c.txt", "1\r\n2\r\n3\r\n");
+    at.run("add", ".");
+    at.run("commit", "-qm", "more");
+    await begun(at);
+    const second = await worked(at, "T2", "sed -i 's/^2/two/' c.txt");
+    await merged(at, "T1", "sed -i 's/^2/one/' c.txt");
+    const conflict = value(await merge(at.place, second));
+    if (conflict.state !== "conflict") throw new Error(conflict.state);
+    expect(conflict.hunks[0]?.hunks[0]).toMatch(/^<{7} \w+\ntwo\n\|{7} \w+\n2\n={7}\none\n>{7} \w+$/);
+  });
+
   test("tells a conflict with its files and places, and puts it before the agent of the next attempt", async () => {
     const at = rig();
     await begun(at);
