@@ -133,16 +133,15 @@ it("claude and codex do ten tickets on one file of a real package, and merge, un
 
   const { outcome, tickets } = await here.status();
   expect(outcome).toBe("done");
-  const attempts = (isRival: boolean) =>
-    tickets
-      .filter((one) => RIVALS.includes(one.ticket_id) === isRival)
-      .map((one) => one["attempts"])
-      .toSorted();
-  expect([attempts(false), attempts(true)]).toEqual([Array.from({ length: 8 }, () => 1), [1, 2]]);
+  const triesOf = (isRival: boolean) =>
+    tickets.flatMap(({ ticket_id, attempts }) => (RIVALS.includes(ticket_id) === isRival ? Number(attempts) : []));
+  expect(triesOf(false)).toEqual(Array.from({ length: 8 }, () => 1));
+  expect(new Set(triesOf(true))).toEqual(new Set([1, 2]));
   expect(new Set(tickets.map(({ owner }) => owner))).toEqual(new Set(["claude", "codex"]));
   const records = await here.records();
   const merges = records.flatMap(({ payload: { merge } }) => (merge as JsonObject | undefined)?.["state"] ?? []);
-  expect(merges.toSorted()).toEqual(["conflict", ...COLOURS.map(() => "merged")]);
+  const howMany = (state: string) => merges.filter((one) => one === state).length;
+  expect([merges.length, howMany("merged"), howMany("conflict")]).toEqual([11, 10, 1]);
   expect(sentBack[0]?.text).toMatch(/it conflicts with .*\b(?:zaffre|zinnia): .* in index\.js \(1 place\)/);
 
   expect(coloursIn(here)).toEqual([]);

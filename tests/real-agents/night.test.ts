@@ -61,7 +61,8 @@ async function projectWith(model: Model): Promise<Place> {
   return here;
 }
 
-const RUN = ["run", "Write ten modules.", "--yes", "--no-input"];
+/** What the scripts did is looked for in the workspace itself. */
+const RUN = ["run", "Write ten modules.", "--isolation", "none", "--yes", "--no-input"];
 
 /** The modules that a script was run for. */
 const modulesIn = (here: Place, script: string) => here.read(script).trimEnd().split("\n").toSorted();
