@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { built } from "../built.ts";
 import { openTerminal, type Pane } from "../commands/terminal.ts";
 import { crew, manager, worker } from "../model-servers/brains.ts";
-import { type Place, placeWith } from "./place.ts";
+import { outputUnless, type Place, placeWith } from "./place.ts";
 
 /** The worker runs the command of the check itself, for which nobody needs to be asked. */
 const CHECK = ["node", "greet.mjs"];
@@ -68,6 +68,7 @@ describe("the first evening in an empty repository", () => {
     expect(answersOn(init) + answersOn(run)).toBe(3);
     await run.shows("is done: 1 of 1 ticket done");
 
+    expect(outputUnless(0, await here.bosun("merge"))).toBe("");
     expect(here.read("greet.mjs")).toContain("Hello.");
     expect(gitIn(here, "ls-files", "--others", "--cached").trimEnd().split("\n").toSorted()).toEqual([
       ".bosun/roles.yaml",
