@@ -1,5 +1,5 @@
 /** The files of a repository or a patch; null for one that goes. */
-export type Files = Readonly<Record<string, string | null>>;
+type Files = Readonly<Record<string, string | null>>;
 
 /** Two tasks on one repository, whose patches meet in a file. */
 export interface Pair {

@@ -1,9 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import { type Files, type Pair, PAIRS } from "./coop-pairs.ts";
+import { type Pair, PAIRS } from "./coop-pairs.ts";
 import { type Extent, newDirectory, PROGRAM, table } from "./measure.ts";
+import { lay, placeIn, shellTask } from "./place.ts";
 
 /**
  * A worker begins when both do, as agents that have read the same files, and writes its files whole. If a merge is left to it, it writes the resolution.
@@ -60,18 +60,7 @@ export async function measure(extent: Extent): Promise<void> {
 }
 
 function endOf(pair: Pair, isolation: "worktree" | "none", folder: string): Ended {
-  const workspace = join(folder, "workspace");
-  const env = {
-    PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
-    HOME: folder,
-    BOSUN_HOME: join(folder, "home"),
-    GIT_CONFIG_NOSYSTEM: "1",
-    LANG: "C.UTF-8",
-  };
-  const git = (...words: string[]) => execFileSync("git", words, { cwd: workspace, env });
-  const bosun = (...words: string[]) =>
-    spawnSync(process.execPath, [PROGRAM, ...words], { cwd: workspace, env, encoding: "utf8", maxBuffer: 1 << 28 });
-  lay(workspace, pair.base);
+  const { run, bosun, session } = placeIn(folder, pair.base);
   for (const side of ["one", "two", "both"] as const) {
     lay(join(folder, side), pair[side]);
     const gone = Object.keys(pair[side]).filter((name) => pair[side][name] === null);
@@ -79,48 +68,23 @@ function endOf(pair: Pair, isolation: "worktree" | "none", folder: string): Ende
   }
   const worker = join(folder, "worker.sh");
   writeFileSync(worker, WORKER);
-  git("init", "--quiet", "--initial-branch=main");
-  git("config", "user.name", "Ada");
-  git("config", "user.email", "ada@example.org");
-  git("add", ".");
-  git("commit", "--quiet", "--message", "base");
-  const task = (task_id: "one" | "two", other: string, check: string) => ({
-    task_id,
-    description: `Do task ${task_id} of "${pair.name}".`,
-    instruction: { summary: "Do it", steps: [{ text: "Do it", shell: `sh ${worker} ${folder} ${task_id} ${other}` }] },
-    acceptance_criteria: [{ text: check, command: checking(check) }],
-    review: "checks",
-  });
   const [one, two] = pair.checks;
-  const tasks = [task("one", "two", one), task("two", "one", two)];
-  const metadata = { playbook: { instruction: "with_plan" } };
-  const plan = { requirement: "Do both tasks.", summary: "Two tasks.", tasks, metadata };
-  // Whoever meets the other's work is checked against its feature, too.
-  const loads = [{ text: "everything loads", command: checking("true") }];
-  const [planFile, settingsFile] = [join(folder, "plan.json"), join(folder, "settings.json")];
-  writeFileSync(planFile, JSON.stringify(plan));
-  writeFileSync(settingsFile, JSON.stringify({ retry_backoff_ms: 1, checks: { merge: loads } }));
-  const flags = ["--plan", planFile, "--config", settingsFile, "--isolation", isolation];
-  const ran = bosun("run", ...flags, "--no-input", "--session", "s-1");
-  if (isolation === "worktree" && ran.status === 0) bosun("merge", "s-1");
-  const records = bosun("replay", "s-1", "--json")
-    .stdout.trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as LogRecord);
-  const merges = records.flatMap(({ payload: { merge } }) => (merge as { state?: string } | undefined)?.state ?? []);
+  const tasks = [
+    shellTask("one", `sh ${worker} ${folder} one two`, checking(one)),
+    shellTask("two", `sh ${worker} ${folder} two one`, checking(two)),
+  ];
+  const merge = [{ text: "everything loads", command: checking("true") }];
+  const { status } = session(tasks, { isolation, retry_backoff_ms: 1, checks: { merge } });
+  if (isolation === "worktree" && status === 0) bosun("merge", "s-1");
+  const lines = bosun("replay", "s-1", "--json").stdout.trimEnd().split("\n");
+  const records = lines.map((line) => JSON.parse(line) as LogRecord);
+  const merges = records.flatMap(({ payload }) => (payload["merge"] as { state?: string } | undefined)?.state ?? []);
   const { tickets } = JSON.parse(bosun("status", "s-1", "--json").stdout) as { tickets: { attempts: number }[] };
   const isGreen = (check: string) => {
     const [program = "", ...words] = checking(check);
-    return spawnSync(program, words, { cwd: workspace, env }).status === 0;
+    return run(program, words).status === 0;
   };
-  const ended = { merges, attempts: tickets.map(({ attempts }) => attempts), green: pair.checks.map(isGreen) };
-  rmSync(join(folder, "home"), { recursive: true });
-  return ended;
-}
-
-function lay(folder: string, files: Files): void {
-  mkdirSync(folder, { recursive: true });
-  for (const [name, text] of Object.entries(files)) if (text !== null) writeFileSync(join(folder, name), text);
+  return { merges, attempts: tickets.map(({ attempts }) => attempts), green: pair.checks.map(isGreen) };
 }
 
 /** The command that succeeds if a check is true of the modules `m` and `lib` of its folder. */

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import type { CopiesCost, CopiesOrder } from "./copies-work.ts";
-import { type Extent, inProcess, newDirectory, table, target } from "./measure.ts";
+import { type Extent, inProcess, newDirectory, PROGRAM, table, target } from "./measure.ts";
+import { placeIn, shellTask } from "./place.ts";
 
 /** Prints what a ticket's copy and its capture cost beside git's own work tree and commit, and how many merges the queue makes in a second. */
 export async function measure(extent: Extent): Promise<void> {
@@ -23,7 +25,31 @@ export async function measure(extent: Extent): Promise<void> {
       [`after ${size.before}`, cost.later, 4 * cost.start],
     ],
   );
+  const tickets = quick ? 5 : 40;
+  const [copied, shared] = existsSync(PROGRAM)
+    ? (["worktree", "none"] as const).map((isolation) => sessionOf(tickets, isolation, newDirectory(extent)) / tickets)
+    : [];
+  if (copied !== undefined && shared !== undefined)
+    table(
+      `a session of ${tickets} tickets of the embedded crew, all of it`,
+      ["", "ms a ticket"],
+      [
+        ["in copies", copied],
+        ["in one workspace", shared],
+      ],
+    );
   target("a copy over git worktree add", cost.copy / cost.worktree, "<= 1.3", cost.copy / cost.worktree <= 1.3);
   const slowest = Math.min(cost.first, cost.later);
   target("merges a second", slowest, ">= 15", slowest >= 15);
+}
+
+/** A session whose tickets each write a file, in ms. */
+function sessionOf(tickets: number, isolation: "worktree" | "none", folder: string): number {
+  const { session } = placeIn(folder, { "readme.txt": "Some files.\n" });
+  const names = Array.from({ length: tickets }, (_, ticket) => `t${ticket}`);
+  const tasks = names.map((name) => shellTask(name, `echo ${name} > ${name}`, ["true"]));
+  const began = performance.now();
+  const { status } = session(tasks, { isolation });
+  if (status !== 0) throw new Error(`the session ended with ${status}`);
+  return performance.now() - began;
 }

@@ -27,7 +27,7 @@ function isWorker(conversation: Conversation): boolean {
 function begin(here: Place, program: Program): ReturnType<Place["start"]> {
   const permissions = { write: "workspace", commands: ["echo *", "sleep *", "cat *"], ask: "deny" } as const;
   const roles = here.write("roles.json", pair("codex", program, { permissions }));
-  const settings = here.write("settings.json", { retry_backoff_ms: 1 });
+  const settings = here.write("settings.json", { retry_backoff_ms: 1, isolation: "none" });
   return here.start(["run", "Write a note.", "--roles", roles, "--config", settings, "--yes", "--reporter", "plain"]);
 }
 

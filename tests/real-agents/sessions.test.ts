@@ -47,6 +47,8 @@ describe("a whole session", () => {
     const run = await here.bosun(
       "run",
       "Write a note.",
+      "--isolation",
+      "none",
       "--roles",
       roles,
       "--answer",
