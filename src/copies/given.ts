@@ -69,7 +69,7 @@ export function keepGiven(place: Place, root: string, options: GivenOptions): Pr
 }
 
 /** The folders that tickets are given where nobody says which: installed packages of Node.js, which git ignores. */
-export function installedIn({ git }: Pick<Place, "git">, root: string): Promise<Fallible<string[]>> {
+export function installedIn({ git }: Place, root: string): Promise<Fallible<string[]>> {
   return tried("What git ignores cannot be listed", root, async () => {
     const listed = ["-z", "--others", "--ignored", "--exclude-standard", "--directory"] as const;
     const folders = parts(await git(root, ["ls-files", ...listed])).map((path) => path.replace(/\/$/, ""));

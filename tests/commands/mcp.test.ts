@@ -84,6 +84,7 @@ describe("session_start", () => {
     ["nothing to do", {}, "usage", "The requirement is empty"],
     ["what would be read from standard input", { requirement: "-" }, "usage", "The requirement is empty"],
     ["such a plan", { plan: "-" }, "configuration", "standard input"],
+    ["a base without copies", { plan: ONE, base: "HEAD" }, "usage", "--base"],
     ["nobody to plan it", { requirement: "Do it." }, "configuration", "No agent is configured"],
     ["a crew that is not there", { requirement: "Do it.", crew: "ghosts" }, "usage", "ghosts"],
     ["a plan that is none", { plan: { tasks: [{}] } }, "configuration", "task_id"],

@@ -39,6 +39,10 @@ export const SESSION_TOOLS: readonly McpTool[] = [
       ask_plan: { type: "boolean", description: "Whether the plan waits for approval, whatever the settings say" },
       budget_turns: { type: "integer", minimum: 1, description: "Stop after this many turns" },
       deadline: text("Stop after this time, such as 30m or 4h"),
+      base: text(
+        "The commit from which the tickets' copies of the repository start, such as HEAD, if files have changed since",
+      ),
+      include_dirty: { type: "boolean", description: "Whether uncommitted changes belong to the copies" },
     },
     kind: "runs",
     run: start,
@@ -79,7 +83,7 @@ export const SESSION_TOOLS: readonly McpTool[] = [
 ];
 
 async function start(context: CommandContext, given: JsonObject): Promise<Fallible<object>> {
-  const { requirement, plan, crew, workspace, ask_plan, budget_turns, deadline } = given;
+  const { requirement, plan, crew, workspace, ask_plan, budget_turns, deadline, base, include_dirty } = given;
   const options: BeginOptions = defined({
     plan: isJsonObject(plan) ? "-" : wordIn(plan),
     crew: wordIn(crew),
@@ -87,6 +91,8 @@ async function start(context: CommandContext, given: JsonObject): Promise<Fallib
     askPlan: ask_plan === true ? true : undefined,
     budgetTurns: budget_turns === undefined ? undefined : JSON.stringify(budget_turns),
     deadline: wordIn(deadline),
+    base: wordIn(base),
+    includeDirty: include_dirty === true ? true : undefined,
   });
   const words = wordIn(requirement);
   return beginBy(context, options, isJsonObject(plan) ? plan : undefined, (told, runOptions) =>
