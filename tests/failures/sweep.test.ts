@@ -104,7 +104,7 @@ function numbers(command: "run" | "resume", every: number): number[] {
 
 describe("a failing storage call", () => {
   it.each([
-    ["run", "before", 1],
+    ["run", "before", 2],
     ["run", "half", 12],
     ["run", "after", 12],
     ["run", "ever", 12],
