@@ -48,8 +48,9 @@ export function recordClose<S>(
     const written = writeReport(paths.folder, report.payload, mode.presentation, context.roles);
     if (!written.ok) context.fail(written.error);
     const own = context.store.session(session_id);
+    if (!own.ok) return context.fail(own.error);
     // What a child session came to is its parent's to use.
-    if (own.ok && own.value.parent !== null) return crashPoint("report_written");
+    if (own.value.parent !== null) return crashPoint("report_written");
     const beside = writeDocument(context.workspace, report.payload, mode.presentation, { replaces: true });
     if (!beside.ok) context.fail(beside.error);
     crashPoint("report_written");
