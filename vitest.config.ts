@@ -4,12 +4,12 @@ import { defineConfig, type Plugin } from "vitest/config";
 /**
  * Suites that take long: kills at every boundary, thousands of simulated sessions, failing storage calls, large inputs, agents that
  * misbehave, hostile clones, file modes, MCP, notifications and rebuilt homes, every mode and councils by their commands, people at a real terminal,
- * sessions in the background, the demo, and the examples in every language.
+ * copies of repositories, sessions in the background, the demo, and the examples in every language.
  */
 const SURVIVAL = [
   "tests/{crash,simulation,failures,large,examples,demo}/**/*.test.ts",
   "tests/{agents,runtime}/misbehaviour.test.ts",
-  "tests/copies/kills.test.ts",
+  "tests/copies/**/*.test.ts",
   "tests/crew/examples.test.ts",
   "tests/commands/{copies,diff-take,discard,merge-undo,hostile-clone,private-files,mcp,mcp-meeting,notify,rebuild,every-mode,council,discussion,attach,dashboard,detach,live}.test.ts",
   "tests/commands/interaction/{asking,interactive}.test.ts",
