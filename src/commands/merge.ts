@@ -6,7 +6,6 @@ import { shownStatus } from "../kernel/presentation.ts";
 import { ok } from "../lib/result.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
-import { cut } from "../protocol/refusal.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import type { Checked } from "../runtime/criteria.ts";
 import { recoverCopies } from "../runtime/copies/recover.ts";
@@ -122,13 +121,10 @@ function landAlone(
   });
 }
 
-/** In characters. */
-const MAX_SUBJECT = 72;
-
 function aimOf({ around, row, session_id, copies: { repository } }: Held, branch: string, verb: string) {
   const about = row.requirement?.split("\n")[0] ?? row.mode;
   const { root, trusted } = repository;
-  const subject = cut(`${verb} ${session_id}: ${about}`, MAX_SUBJECT);
+  const subject = `${verb} ${session_id}: ${about}`;
   return { root, isTrusted: trusted, branch, subject, at: around.clock.now() };
 }
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Git } from "../lib/git.ts";
 import { diskFailure } from "../protocol/disk-failure.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
+import { cut } from "../protocol/refusal.ts";
 
 export interface Person {
   readonly name: string;
@@ -108,6 +109,9 @@ export interface NewCommit {
   readonly at: string;
 }
 
+/** Longer subjects are cut, in characters. */
+const MAX_SUBJECT = 72;
+
 /** Makes a commit that no ref names yet, with the session as its first trailer; with `signing` settings, signed by the person. */
 export function commit(
   place: Place,
@@ -118,7 +122,7 @@ export function commit(
     ([name, value]) => `${name}: ${value}\n`,
   );
   const from = parents.flatMap((parent) => ["-p", parent]);
-  const input = `${subject.replaceAll(/\s+/g, " ")}\n\n${lines.join("")}`;
+  const input = `${cut(subject.replaceAll(/\s+/g, " "), MAX_SUBJECT)}\n\n${lines.join("")}`;
   const variables = { ...identities(author ?? place.committer, place, at), ...signing };
   return own(place, ["commit-tree", ...(signing ? ["-S"] : []), tree, ...from], { input, variables });
 }

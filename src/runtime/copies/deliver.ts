@@ -4,7 +4,7 @@ import { listOf, textOf } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../../protocol/payload.ts";
-import { cut, refusalFrom } from "../../protocol/refusal.ts";
+import { refusalFrom } from "../../protocol/refusal.ts";
 import type { SessionContext } from "../context.ts";
 
 /** The largest file that is taken over, in bytes. */
@@ -12,9 +12,6 @@ const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
 /** The most paths that are named. */
 const NAMED = 20;
-
-/** In characters. */
-const MAX_SUBJECT = 72;
 
 /** What workers may not change unless their settings say otherwise: what runs on other machines, or decides over this session. */
 const PROTECTED = [".github/workflows/**", ".gitlab-ci.yml", ".circleci/**", ".husky/**", ".githooks/**", ".bosun/**"];
@@ -39,7 +36,7 @@ export async function delivered(
         attempt: stamp.attempt,
         run: stamp.run,
         author: { name: `${role.role_id} (Bosun)`, email: "bosun@localhost" },
-        subject: cut(`${stamp.subject}: ${summary}`, MAX_SUBJECT),
+        subject: `${stamp.subject}: ${summary}`,
         at,
       },
       { maxBytes: MAX_FILE_BYTES, protectedPaths: protectedFor(config, writes) },

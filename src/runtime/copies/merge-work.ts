@@ -105,14 +105,11 @@ function approvedWork({ store, session_id, records }: SessionContext, checks: Le
     ticket_id,
     attempt: order?.attempt ?? 0,
     commit,
-    subject: cut(`${ticket_id}: ${summary}`, MAX_SUBJECT),
+    subject: `${ticket_id}: ${summary}`,
     log_head: integrity?.hash ?? "",
     at: order?.at ?? "",
   };
 }
-
-/** In characters. */
-const MAX_SUBJECT = 72;
 
 function mergeResult(text: string, output?: string): Checked {
   return { criterion: { text }, exit_code: null, duration_ms: 0, passed: output === undefined, output: output ?? "" };
