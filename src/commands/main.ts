@@ -90,7 +90,7 @@ function setProgram({ out, err }: Terminal, name: string): void {
 /** What other programs call a command, where its name is not near. */
 const ELSEWHERE = new Map(Object.entries({ kill: "stop", abort: "stop", ls: "status", ps: "status" }));
 
-/** Refuses a command that there is not, with the name of the one that is meant. */
+/** Refuses an unknown command, and suggests the nearest known one. */
 function unknownCommand(this: Command, [word = ""]: readonly string[]): void {
   const names = this.createHelp().visibleCommands(this);
   const meant =

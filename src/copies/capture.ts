@@ -130,7 +130,7 @@ async function wrongFiles(place: Place, copy: Copy, on: Files, { maxBytes }: Cap
   });
 }
 
-/** Submodules that are not as the start has them: git takes over nothing from inside them, and does not say so. */
+/** Submodules that differ from the start. Git silently ignores files inside them. */
 function wrongSubmodules({ tree, submodules }: Copy): Refused[] {
   return submodules.flatMap(([path, commit]) => {
     const folder = join(tree, path);

@@ -68,7 +68,7 @@ export function keepGiven(place: Place, root: string, options: GivenOptions): Pr
   });
 }
 
-/** The folders that tickets are given where nobody says which: installed packages of Node.js, which git ignores. */
+/** The default folders that tickets are given: each `node_modules` that git ignores. */
 export function installedIn({ git }: Place, root: string): Promise<Fallible<string[]>> {
   return tried("What git ignores cannot be listed", root, async () => {
     const listed = ["-z", "--others", "--ignored", "--exclude-standard", "--directory"] as const;
@@ -110,7 +110,7 @@ async function included({ git }: Place, root: string): Promise<string[]> {
   return parts(text);
 }
 
-/** Whether it is a regular file, which is not followed anywhere, of at most this size. */
+/** Whether it is a regular file of at most this size. Links are not followed. */
 function mayGive(file: string, maxBytes: number): boolean {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   return stat !== undefined && stat.isFile() && stat.size <= maxBytes;

@@ -66,7 +66,7 @@ export function own(place: Place, command: Command, { tree, index, input, variab
   });
 }
 
-/** What a command of git printed, and the code with which it ended: 0 or 1, which answers no. Rejects for others. */
+/** The output of a git command that answers yes or no by its exit code, 0 or 1. Rejects for other codes. */
 export async function answered(run: Promise<string>): Promise<{ readonly yes: boolean; readonly text: string }> {
   try {
     return { yes: true, text: await run };
@@ -127,7 +127,7 @@ export function commit(
   return own(place, ["commit-tree", ...(signing ? ["-S"] : []), tree, ...from], { input, variables });
 }
 
-/** How the person signs, from their own configuration alone: what a repository's names is run by no git of ours. */
+/** The signing settings of the person's global configuration. Those of the repository are ignored, because they can name programs. */
 export async function signingOf({ git }: Place, root: string): Promise<Variables> {
   const listed = parts(await git(root, ["config", "--global", "--includes", "--list", "-z"]));
   const settings = listed

@@ -170,7 +170,7 @@ describe("with a copy of the repository for each ticket", () => {
     expect(merged(here, session_id, "ok")).toBe("");
   });
 
-  it("uncommitted changes need a word: --base leaves them out, --include-dirty takes them in", async () => {
+  it("uncommitted changes need a choice: --base leaves them out, --include-dirty takes them in", async () => {
     const { here } = repository();
     writeFileSync(join(here.workspace, "a.txt"), "mine\n");
     const tasks = [{ task_id: "copy", shell: "cp a.txt seen.txt" }];
