@@ -22,8 +22,12 @@ export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
   return stepOf(() => {
     const draft = new Draft(state, fact);
     dispatch(draft, fact);
-    for (const id of draft.exhausted) stopExhausted(draft, id);
-    if (draft.closed.size > 0) beginHeldBack(draft);
+    beginHeldBack(draft);
+    // A ticket that ends lets others begin, whose budget may be spent too. The loop also visits what is added meanwhile.
+    for (const id of draft.exhausted) {
+      stopExhausted(draft, id);
+      beginHeldBack(draft);
+    }
     return draft.step();
   });
 }

@@ -70,8 +70,9 @@ function isHeldBack(draft: Draft, { id, writes }: Ticket): boolean {
   });
 }
 
-/** Begins the tickets that waited for others, now over, which may change the same files. */
+/** Begins the tickets that waited for others which may change the same files, if the step ended a ticket. */
 export function beginHeldBack(draft: Draft): void {
+  if (draft.closed.size === 0) return;
   for (const { id, depends_on } of draft.inOrder(draft.before.scoped))
     if (depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, id);
 }

@@ -125,6 +125,20 @@ describe("max_attempts", () => {
     ]);
   });
 
+  it("ends a ticket without an attempt left when another that writes the same file ends", () => {
+    const shared = { description: "Do it otherwise", writes: ["src/a.ts"] };
+    const session = instructed({ config: { max_attempts: 2, max_retries: 0 } });
+    session.fail("a").instruct("a").fail("a").instruct("b").fail("b");
+    session.replan("b", task("b", shared), task("a", shared)).instruct("b");
+    expect([session.status("a"), session.open]).toEqual(["pending", ["worker instruction b"]]);
+    session.fail("b");
+    expect(session.moved.slice(-2)).toEqual([
+      "a: pending -work_stopped-> blocked (agent_failed)",
+      `${GIVEN_UP} (agent_failed)`,
+    ]);
+    expect(session.state.session?.phase).toBe("closed");
+  });
+
   it("does not count a turn that was held", () => {
     const session = instructed({ config: { max_attempts: 1 } }).fail("a", "rate_limited");
     expect(session.open).toContain("worker instruction a");
