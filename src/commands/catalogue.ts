@@ -163,6 +163,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ["bosun take build", "bosun take s-k3m9pa build"],
       load: () => import("./take.ts"),
     },
+    give: {
+      decides: true,
+      summary: "hand in a ticket's work that you did in its copy",
+      examples: ['bosun give build -m "Resolve the conflict."', "bosun give s-k3m9pa build"],
+      load: async () => ({ register: (await import("./take.ts")).registerGive }),
+    },
     notes: {
       summary: "what workers noted for each other",
       hidden: true,

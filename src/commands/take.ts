@@ -1,24 +1,41 @@
+import { relative } from "node:path";
 import type { Command } from "commander";
 import { goingOn } from "../agents/cli/dialects/index.ts";
+import { capture } from "../copies/capture.ts";
 import { copyOf } from "../copies/copy.ts";
+import { listedChanges } from "../kernel/changes.ts";
 import { keyOf } from "../kernel/conversations.ts";
 import { shownStatus } from "../kernel/presentation.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { err, ok } from "../lib/result.ts";
-import { fails } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
+import { milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { directoryOf } from "../runtime/copies/copies.ts";
+import { MAX_FILE_BYTES } from "../runtime/copies/deliver.ts";
+import { recoverCopies } from "../runtime/copies/recover.ts";
 import { busy } from "../store/failures.ts";
 import { hanging, safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
+import { alone, type Held } from "./driver/copies.ts";
+import { takeUp } from "./driver/take-up.ts";
+import type { PersonMessage } from "./interaction/put.ts";
 import { type FoundCopies, withCopies } from "./lookup/copies.ts";
-import { readHomeOf } from "./lookup/homes.ts";
+import { openHomeOf, readHomeOf } from "./lookup/homes.ts";
 import type { Policy } from "./lookup/resolve.ts";
 import { readSession, type StoredView } from "./lookup/view.ts";
+import { addRunOptions, readRunOptions, type RunFlags } from "./options/run-options.ts";
 import type { StoreReader } from "../store/store.ts";
 
 const TAKE: Policy = { closed: "newest", ticket: true };
+
+/** A person may change every path. */
+const UNPROTECTED = { maxBytes: MAX_FILE_BYTES, protectedPaths: { globs: [], except: [] } };
+
+interface GiveOptions extends RunFlags {
+  readonly message?: string;
+}
 
 /** `bosun take`: says where a ticket's copy is, and how a person goes on with the conversation of its agent. */
 export function register(command: Command): Action<object> {
@@ -29,18 +46,103 @@ export function register(command: Command): Action<object> {
     withCopies(readHomeOf, context, { words, command: "take" }, TAKE, (found) => take(context, found));
 }
 
+/** `bosun give`: hands in what a person did in a ticket's copy, in place of its worker, and resumes the session with it. */
+export function registerGive(command: Command): Action<GiveOptions> {
+  command
+    .usage("[options] [session] <ticket>")
+    .argument("[words...]", "the session (default: the running one, else the newest) and the ticket")
+    .option("-m, --message <text>", "what was done, for its reviewer and the commit");
+  addRunOptions(command);
+  return give;
+}
+
 async function take({ terminal: { out } }: CommandContext, found: FoundCopies<StoreReader>): Promise<Exit> {
+  const { session_id, copies } = found;
+  const taken = await openTicket(found, "take");
+  if (!taken.ok) return taken;
+  const { view, ticket_id, stage } = taken.value;
+  out.line(`cd ${shellWord(safeLine(directoryOf(copies, ticket_id)))}`);
+  const goOn = conversationOf(found, view, ticket_id);
+  if (goOn !== undefined) out.line(goOn.map((word) => shellWord(safeLine(word))).join(" "));
+  const isAsked = view.waiting.some((one) => one.kind === "review" && one.ticket_id === ticket_id);
+  const back = isAsked
+    ? `bosun review ${session_id} ${ticket_id} --changes "…"`
+    : `bosun ${stage === "failed" ? `retry ${session_id} ${ticket_id}` : `resume ${session_id}`}`;
+  const words = [
+    "What you leave there, committed or not, is checked, reviewed and merged once you hand it in:",
+    "Or its worker goes on from it:",
+  ] as const;
+  for (const [line, next] of [
+    [words[0], `bosun give ${session_id} ${ticket_id}`],
+    [words[1], back],
+  ] as const) {
+    out.line();
+    for (const one of hanging(line, out.width, 0)) out.line(one);
+    tellNext(out, next);
+  }
+  return ok(EXIT_DONE);
+}
+
+async function give(context: CommandContext, words: readonly string[], options: GiveOptions): Promise<Exit> {
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
+  return withCopies(openHomeOf, context, { words, command: "give" }, TAKE, async (found) => {
+    const { session_id, ticket_id = "" } = found;
+    const message = await alone(context, found, (held) => handedIn(held, options.message));
+    if (!message.ok) return message;
+    const row = found.store.session(session_id);
+    if (!row.ok) return row;
+    const reopen = row.value.state === "closed" ? { reopen: `work on ${ticket_id} handed in` } : {};
+    return takeUp(context, found, row.value, runOptions.value, { ...reopen, facts: [message.value] });
+  });
+}
+
+/** Commits what is in a ticket's copy as a person's, and says so in the message for its session. */
+async function handedIn(held: Held, summary = "Done by hand."): Promise<Fallible<PersonMessage>> {
+  const { around, row, opened, copies } = held;
+  const open = await openTicket(held, "give");
+  if (!open.ok) return open;
+  const { ticket_id, attempt } = open.value;
+  const recovered = await recoverCopies(around, row, opened);
+  if (!recovered.ok) return recovered;
+  const at = around.clock.now();
+  const given = {
+    ...{ ticket_id, attempt, at },
+    // What an agent hands in later never has this name, nor what a person does.
+    run: `given-${milliseconds(at)}`,
+    author: copies.place.committer,
+    subject: `${ticket_id}: ${summary.split("\n")[0]}`,
+  };
+  const captured = await capture(copies.place, given, UNPROTECTED);
+  if (!captured.ok) return captured;
+  if (captured.value.state === "refused") {
+    const paths = captured.value.refused.map(({ path, why }) => `${path} ${why}`).join("; ");
+    return fails("usage", `The work on ${ticket_id} cannot be taken over: ${paths}.`, {
+      hint: "Undo that, then try again.",
+    });
+  }
+  const { commit, start, files } = captured.value.work;
+  const changes = files.map((file) => ({ ...file, path: relative(copies.inner, file.path) }));
+  return ok({
+    payload_type: "report",
+    payload: { status: "completed", ticket_id, summary },
+    work: { commit, start },
+    ...(files.length > 0 && { changed_files: listedChanges(changes, []) }),
+  });
+}
+
+/** A ticket that is not over, with a copy, in a session that nobody runs. */
+async function openTicket(found: FoundCopies<StoreReader>, command: "take" | "give") {
   const { home, store, row, session_id, ticket_id, copies } = found;
   if (ticket_id === undefined)
-    return fails("usage", "The ticket is missing.", { hint: `Name one: bosun take ${session_id} TICKET` });
-  const holder = store.holder(session_id);
+    return fails("usage", "The ticket is missing.", { hint: `Name one: bosun ${command} ${session_id} TICKET` });
+  const holder = command === "take" ? store.holder(session_id) : undefined;
   if (holder !== undefined)
     return err({ ...busy(session_id, holder), hint: `To work in its copies yourself: bosun stop ${session_id}` });
   const view = await readSession(store, home, row);
   if (!view.ok) return view;
-  const { presentation, tickets, waiting } = view.value;
-  const status = tickets.find((one) => one.ticket_id === ticket_id)?.status ?? "";
-  const { stage } = shownStatus(presentation, status);
+  const ticket = view.value.tickets.find((one) => one.ticket_id === ticket_id);
+  const { stage } = shownStatus(view.value.presentation, ticket?.status ?? "");
   if (stage === "done")
     return fails("usage", `${ticket_id} is merged: what is changed in its copy now comes nowhere.`, {
       hint: `bosun diff ${session_id} ${ticket_id}`,
@@ -49,19 +151,7 @@ async function take({ terminal: { out } }: CommandContext, found: FoundCopies<St
     return fails("not_found", `${ticket_id} has no copy yet: nobody has worked on it.`, {
       hint: `bosun resume ${session_id}`,
     });
-  out.line(`cd ${shellWord(safeLine(directoryOf(copies, ticket_id)))}`);
-  const goOn = conversationOf(found, view.value, ticket_id);
-  if (goOn !== undefined) out.line(goOn.map((word) => shellWord(safeLine(word))).join(" "));
-  const isAsked = waiting.some((one) => one.kind === "review" && one.ticket_id === ticket_id);
-  const back = isAsked
-    ? `bosun review ${session_id} ${ticket_id} --changes "…"`
-    : `bosun ${stage === "failed" ? `retry ${session_id} ${ticket_id}` : `resume ${session_id}`}`;
-  const words =
-    "Its worker goes on from the files that you leave there, committed or not; then they are checked, reviewed and merged:";
-  out.line();
-  for (const line of hanging(words, out.width, 0)) out.line(line);
-  tellNext(out, back);
-  return ok(EXIT_DONE);
+  return ok({ view: view.value, ticket_id, stage, attempt: ticket?.attempt ?? 0 });
 }
 
 /** The command that continues the latest conversation of a worker about a ticket, if one is known. */

@@ -3,6 +3,7 @@ import { isAbsolute, join, normalize } from "node:path";
 import { isDirectory, makeDirectory, textIn } from "../lib/files.ts";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
+import type { ChangedFile } from "../protocol/record.ts";
 import { adopted, submoduleHead } from "./agent-head.ts";
 import { type Copy, copyOf, folderOf, indexOf } from "./copy.ts";
 import { answered, type Change, changesIn, commit, moved, NO_COMMIT, objectOf, own, parts, tried } from "./place.ts";
@@ -13,8 +14,7 @@ import { without } from "./repository.ts";
 export interface Work {
   readonly commit: string;
   readonly start: string;
-  readonly files: readonly Pick<Change, "path" | "kind">[];
-  readonly stat: string;
+  readonly files: readonly ChangedFile[];
 }
 
 /** Why a path cannot be taken over, in words that follow it. */
@@ -30,9 +30,9 @@ export type Captured =
 export interface Attempt {
   readonly ticket_id: string;
   readonly attempt: number;
-  /** Of a repeated turn, the later one. */
-  readonly run: number;
-  /** The role that worked. */
+  /** Which run of the turn it was, or a word of its own for a person's work. */
+  readonly run: number | string;
+  /** Who worked. */
   readonly author: Person;
   readonly subject: string;
   readonly at: string;
@@ -44,9 +44,6 @@ export interface CaptureLimits {
   /** Globs of git, of paths that this ticket may not change, and paths that it may. */
   readonly protectedPaths: { readonly globs: readonly string[]; readonly except: readonly string[] };
 }
-
-/** In characters. */
-const MAX_STAT = 10_000;
 
 /**
  * Commits what is in a ticket's copy, by the session's configuration and our own index: neither the agent's index, configuration and hooks, nor what it
@@ -94,14 +91,11 @@ const baseOf = ({ start, merging }: Copy) => merging ?? start;
 
 async function workOf(place: Place, copy: Copy, made: string): Promise<Work> {
   const changes = await changesBetween(place, baseOf(copy), made);
-  const stat = await own(place, ["diff-tree", "--stat=120", baseOf(copy), made]);
-  return {
-    commit: made,
-    start: copy.start,
-    files: changes.map(({ path, kind }) => ({ path, kind })),
-    stat: stat.slice(0, MAX_STAT).toWellFormed(),
-  };
+  const files = changes.map(({ path, kind }) => ({ path, change: WORDS[kind] ?? "modified" }));
+  return { commit: made, start: copy.start, files };
 }
+
+const WORDS: Readonly<Record<string, ChangedFile["change"]>> = { A: "added", D: "deleted" };
 
 async function changesBetween(place: Place, from: string, to: string): Promise<Change[]> {
   return changesIn(await own(place, ["diff-tree", "-r", "--raw", "-z", "--no-renames", from, to]));

@@ -42,7 +42,7 @@ export function nameOf(ticket_id: string): string {
 
 export function workRef(
   ticket_id: string,
-  { attempt, run }: { readonly attempt: number; readonly run: number },
+  { attempt, run }: { readonly attempt: number; readonly run: number | string },
 ): string {
   return `refs/bosun/tickets/${nameOf(ticket_id)}/${attempt}.${run}`;
 }

@@ -115,10 +115,11 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   return changes;
 }
 
-/** Adds the files that a turn changed to those of its subject. */
-function keepChanges(ledger: Ledger, { turn, changed_files }: Fact, changes: Change[]): void {
-  if (turn?.subject === undefined || changed_files === undefined) return;
-  const after = changesAfter(ledger.changes, turn.subject, changed_files);
+/** Adds the files that a turn or a person changed to those of the subject. */
+function keepChanges(ledger: Ledger, { turn, subject: named, changed_files }: Fact, changes: Change[]): void {
+  const about = turn?.subject ?? named;
+  if (about === undefined || changed_files === undefined) return;
+  const after = changesAfter(ledger.changes, about, changed_files);
   for (const [subject, changed] of after) changes.push(put("change", subject, changed));
 }
 

@@ -4,8 +4,19 @@ import { describe, expect, it } from "vitest";
 import { typed } from "./in-process.ts";
 import { done, ran, repositoryRig } from "./repository.ts";
 import { fakePrograms } from "./fake-programs.ts";
-import { tinyPlan, until, withoutRetries } from "./rig.ts";
+import { jsonLines, type Rig, tinyPlan, until, withoutRetries } from "./rig.ts";
 import { open } from "./terminal.ts";
+
+interface LogRecord {
+  readonly source: string;
+  readonly payload_type: string;
+  readonly payload: { readonly role_id?: string };
+}
+
+async function recordsOf(here: Rig, type: string): Promise<LogRecord[]> {
+  const { stdout } = await typed(here, ["replay", "s", "--json"]);
+  return jsonLines<LogRecord>(stdout).filter(({ payload_type }) => payload_type === type);
+}
 
 describe("a result that waits to be accepted", () => {
   it("shows what is merged, at most 20 lines of it, and names the command for all", async () => {
@@ -108,6 +119,10 @@ describe("take", () => {
     await running.done;
     const taken = await typed(here, ["take", "one"]);
     expect([taken.code, taken.stdout]).toEqual([0, expect.stringMatching(/^cd .*one\/tree\n[^]*bosun resume s\n$/)]);
+    writeFileSync(join(tree, "mine.txt"), "mine\n");
+    // Its turn was cut off, and is not run again.
+    expect((await typed(here, ["give", "one"])).code).toBe(0);
+    expect((await typed(here, ["diff", "one"])).stdout).toContain("\n+mine\n");
   });
 
   it("names the command with which the agent's program goes on with its conversation", async () => {
@@ -124,5 +139,57 @@ describe("take", () => {
     await typed(here, [...run, ...withoutRetries(here)], env);
     const { code, stdout } = await typed(here, ["take", "one"], env);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^cd .*\nclaude --resume 'c-1 2'\n/)]);
+  });
+});
+
+describe("give", () => {
+  const check = { text: "has both", command: ["sh", "-c", "test -s own.txt && test -s mine.txt"] };
+  const task = { task_id: "one", shell: "echo own > own.txt", more: { acceptance_criteria: [check] } };
+  const next = { task_id: "two", shell: "cp mine.txt two.txt", more: { dependencies: ["one"] } };
+
+  it("hands in a person's files and commits, which are checked, reviewed and merged as theirs", async () => {
+    const here = repositoryRig();
+    expect(await ran(here, [task, next])).toBe(1);
+    const tree = join(here.home, "sessions/s/copies/trees/one/tree");
+    here.git("-C", tree, "commit", "-qm", "what the worker left", "--allow-empty");
+    writeFileSync(join(tree, "mine.txt"), "mine\n");
+    const before = here.state();
+    const given = await typed(here, ["give", "one", "-m", "Add what was missing"]);
+    expect([given.code, given.stderr]).toEqual([0, ""]);
+    expect(given.stdout).toMatch(/one: Add what was missing\n +added mine.txt\n +added own.txt\n/);
+    expect((await typed(here, ["diff", "one"])).stdout).toContain("\n+mine\n");
+    expect((await typed(here, ["diff", "two"])).stdout).toContain("\n+mine\n");
+    const reports = await recordsOf(here, "report");
+    expect(reports.find(({ source }) => source === "user")).toMatchObject({
+      payload: { status: "completed", ticket_id: "one", summary: "Add what was missing" },
+      record: { changed_files: { files: [{ path: "mine.txt" }, { path: "own.txt" }] } },
+    });
+    const log = ["log", "--format=%an %s", "refs/bosun/session"];
+    const authors = here.git("--git-dir", join(here.home, "sessions/s/copies/repo.git"), ...log);
+    expect(authors).toMatch(/^Ada one: Add what was missing$/m);
+    expect(here.state()).toBe(before);
+    expect((await typed(here, ["replay", "s", "--verify"])).code).toBe(0);
+  });
+
+  it("leaves work that fails its checks to the worker", async () => {
+    const here = repositoryRig();
+    expect(await ran(here, [task])).toBe(1);
+    expect((await typed(here, ["give", "one"])).code).toBe(1);
+    const turns = await recordsOf(here, "turn_request");
+    expect(turns.filter(({ payload: { role_id } }) => role_id === "shell").length).toBeGreaterThan(1);
+  });
+
+  it("is refused for a merged ticket, and one without a copy", async () => {
+    const here = repositoryRig();
+    const never = { task_id: "three", shell: "true", more: { dependencies: ["one"] } };
+    expect(await ran(here, [task, { task_id: "two", shell: "echo > two.txt" }, never])).toBe(1);
+    for (const [ticket, why] of [
+      ["two", "two is merged"],
+      ["three", "three has no copy yet"],
+    ] as const) {
+      const { code, stderr } = await typed(here, ["give", ticket]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
+    }
+    expect((await typed(here, ["give", "s"])).code).toBe(2);
   });
 });

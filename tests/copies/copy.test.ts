@@ -110,8 +110,8 @@ describe("a ticket's copy", () => {
     agent(at, copy, "echo three >> other.txt; echo x > new");
     const work = await captured(at, "T");
     expect(work.files).toEqual([
-      { path: "new", kind: "A" },
-      { path: "other.txt", kind: "M" },
+      { path: "new", change: "added" },
+      { path: "other.txt", change: "modified" },
     ]);
   });
 });

@@ -35,7 +35,7 @@ const SECOND_MS = 1000;
 const SESSION_ID = "s-1";
 
 /** The person who sends what a user sends. */
-const PERSON: Actor = { user: "ada", host: "h", via: "cli" };
+export const PERSON: Actor = { user: "ada", host: "h", via: "cli" };
 
 /** The defaults, without a budget and without a plan gate. */
 export const CONFIG: ResolvedConfiguration = {

@@ -4,6 +4,7 @@ import { validateMessage } from "../../protocol/envelope.ts";
 import { fails, type Failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import type { Actor, UnsealedRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
+import type { FactInput } from "../../runtime/facts.ts";
 import { checkSession } from "../../runtime/replayed-state.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.ts";
@@ -161,7 +162,7 @@ export function ownerOf(reader: StoreReader, { session_id, parent }: SessionRow)
 }
 
 /** What a person sends to a session: an answer, a decision or a command. */
-export interface PersonMessage {
+export interface PersonMessage extends Pick<FactInput, "work" | "changed_files"> {
   readonly payload_type: PayloadType;
   readonly payload: JsonObject;
 }

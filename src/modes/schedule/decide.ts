@@ -6,7 +6,14 @@ import { onSessionFinished } from "./child-ended.ts";
 import { onSessionBegun } from "./discussion.ts";
 import { Draft } from "./draft.ts";
 import { isForWorker } from "./messages.ts";
-import { onApproval, onSessionRecovered, onSessionStopped, onUserCommand, onUserReview } from "./people.ts";
+import {
+  onApproval,
+  onSessionRecovered,
+  onSessionStopped,
+  onUserCommand,
+  onUserReport,
+  onUserReview,
+} from "./people.ts";
 import { plansLater } from "./planners.ts";
 import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
 import { beginHeldBack } from "./offering.ts";
@@ -52,7 +59,8 @@ const HANDLERS: Handlers = {
   plan: (draft, fact) => (fact.source === "user" ? onPlan(draft, fact) : onAnswer(draft, fact)),
   review: (draft, fact) => (fact.source === "user" ? onUserReview(draft, fact) : onAnswer(draft, fact)),
   report: (draft, fact) => {
-    if (fact.payload.status !== "progress") onAnswer(draft, fact);
+    if (fact.source === "user") onUserReport(draft, fact);
+    else if (fact.payload.status !== "progress") onAnswer(draft, fact);
   },
 };
 

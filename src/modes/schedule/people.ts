@@ -14,8 +14,8 @@ import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
 import { isAgainstEvidence, onReview, refuseReview, restartReview } from "./reviewing.ts";
 import { escalate, retry } from "./trouble.ts";
-import { onCommandsDecided } from "./work.ts";
-import { canBeRetried, errorBefore, REVISION } from "./waiting.ts";
+import { onCommandsDecided, onReport } from "./work.ts";
+import { canBeRetried, errorBefore, MERGE, REVISION } from "./waiting.ts";
 
 /** Handles a person's decision to approve, send back or reject the plan or the result. */
 export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
@@ -92,6 +92,36 @@ export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   onReview(draft, fact, draft.tickets.patch(ticket.id, withFreshAttempts(ticket)));
 }
 
+/** The event that brings a ticket from each status to `in_progress`. */
+const TO_WORK = {
+  pending: "instruction_received",
+  discussing: "instruction_finalized",
+  in_progress: undefined,
+  blocked: "unblocked",
+  awaiting_review: "changes_requested",
+} as const;
+
+/** Handles the work on a ticket that a person did in place of its worker: it is checked and reviewed like a worker's. */
+export function onUserReport(draft: Draft, fact: FactOf<"report">): void {
+  const ticket = draft.ticket(fact.subject);
+  if (!ticket?.instruction || fact.work === undefined || fact.payload.status !== "completed")
+    return draft.out.forbid(
+      "a person reports only the completed work on a ticket that has begun",
+      "bosun give <ticket>",
+    );
+  const { id, depends_on, waits_for = "" } = ticket;
+  const isReady = depends_on.every((dependency) => draft.ticket(dependency)?.status === "done");
+  if (ticket.status === "done" || !isReady || draft.session.gate?.first || waits_for.startsWith(MERGE))
+    return draft.out.forbid(`ticket "${id}" is not being worked on`, "see bosun status");
+  withdraw(draft, id, "a person handed in the work");
+  if (ticket.status === "error") bringBack(draft, ticket);
+  else freshLimits(draft, ticket);
+  const event = TO_WORK[ticket.status === "error" ? "pending" : ticket.status];
+  if (event !== undefined) draft.move(id, event);
+  draft.remember(id);
+  onReport(draft, fact, draft.tickets.needed(id), "instruction");
+}
+
 export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void {
   const { command, ticket_id, text } = fact.payload;
   const ticket = draft.ticket(ticket_id);
@@ -137,21 +167,7 @@ function retryTicket(draft: Draft, id: string): void {
   } else if (ticket.status === "error" && cause !== undefined) {
     draft.out.forbid(`ticket "${id}" waits for "${cause}", which cannot be done`, `bosun retry ${cause}`);
   } else if (ticket.status === "error") {
-    draft.move(id, "manual_reset");
-    draft.tickets.patch(id, {
-      retries: undefined,
-      escalations: undefined,
-      check_rounds: undefined,
-      review_rounds: undefined,
-      question_rounds: undefined,
-      ...withFreshBudget(ticket),
-      ...withFreshAttempts(ticket),
-    });
-    if (draft.session.gate?.subject === "result") {
-      closeGate(draft);
-      draft.moveSession("plan_accepted");
-    }
-    armNotice(draft);
+    bringBack(draft, ticket);
     if (ticket.depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, id);
   } else if (ticket.delivered) {
     withdraw(draft, id, "a person had its review resumed");
@@ -170,6 +186,25 @@ function retryTicket(draft: Draft, id: string): void {
     draft.out.command({ do: "clear_timer", timer_id: retryTimer(id) });
     retry(draft, id, retryTimer(id));
   }
+}
+
+/** Makes a ticket in error pending, as if it had never been tried. */
+function bringBack(draft: Draft, ticket: Ticket): void {
+  draft.move(ticket.id, "manual_reset");
+  draft.tickets.patch(ticket.id, {
+    retries: undefined,
+    escalations: undefined,
+    check_rounds: undefined,
+    review_rounds: undefined,
+    question_rounds: undefined,
+    ...withFreshBudget(ticket),
+    ...withFreshAttempts(ticket),
+  });
+  if (draft.session.gate?.subject === "result") {
+    closeGate(draft);
+    draft.moveSession("plan_accepted");
+  }
+  armNotice(draft);
 }
 
 /** Resets a ticket's attempts and budget, for a person's retry. */

@@ -15,7 +15,7 @@ const { user, scheduler, ...roles } = rightsOf({
     instruction_proposal: { to: ["worker"], answers: ["report"] },
     instruction: { to: ["worker"], answers: ["report"] },
   },
-  outsiders: ["requirement", "plan", "review", "artifact_ref"],
+  outsiders: ["requirement", "plan", "report", "review", "artifact_ref"],
 });
 
 /**

@@ -2506,7 +2506,7 @@ export type ChangedFile = {
   readonly also?: readonly string[];
 };
 /**
- * What a turn left in its copy of the repository, as a commit in the session's repository.
+ * What a turn, or a person, left in a copy of the repository, as a commit in the session's repository.
  */
 export type CapturedWork = {
   /**

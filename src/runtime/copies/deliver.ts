@@ -8,7 +8,7 @@ import { refusalFrom } from "../../protocol/refusal.ts";
 import type { SessionContext } from "../context.ts";
 
 /** The largest file that is taken over, in bytes. */
-const MAX_FILE_BYTES = 100 * 1024 * 1024;
+export const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
 /** The most paths that are named. */
 const NAMED = 20;

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Place } from "../../../src/modes/schedule/state.ts";
 import type { PayloadType } from "../../../src/protocol/payload.ts";
 import { tasksAt } from "./rules.ts";
-import { CREW, runs, type ScheduleSession, task } from "./session.ts";
+import { about, CREW, runs, type ScheduleSession, task } from "./session.ts";
 
 /** A random event. What it is about is picked when it happens. */
 export interface Happening {
@@ -106,6 +106,7 @@ function personSays(session: ScheduleSession, { which, how, tasks }: Happening):
     () => session.requirement("Another"),
     () => session.command("release", undefined, { role_id: "eye" }),
     () => (how < 30 ? session.command("cancel") : session.command("pause")),
+    ...("repository" in session.opening ? [() => session.give(ticket), () => session.give(ticket)] : []),
   ];
   pick(words, which)?.();
 }
@@ -195,8 +196,4 @@ export function happen(session: ScheduleSession, one: Happening): void {
       { ...about(turn.subject), turn: { turn_id: "t999", attempt: 0, run: 1 } },
     );
   else session.submit("scheduler", "check_result", { check_id: "k999", results: [] });
-}
-
-function about(subject: string | undefined): { subject?: string } {
-  return subject === undefined ? {} : { subject };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../../src/protocol/limits.ts";
-import { APPROVED, CHANGES, INSTRUCTION, runs, schedule, type ScheduleSession, task } from "./session.ts";
+import { APPROVED, CHANGES, COMPLETED, INSTRUCTION, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
 /** Sessions with two tickets, of which `a` is as far as the name says. */
 const AT: Record<string, () => ScheduleSession> = {
@@ -50,6 +50,45 @@ describe("cancel of a ticket", () => {
       expect([session.refused, session.moved]).toEqual(["not_permitted", []]);
       expect(session.last.step.refused?.message).toContain(`"${id}"`);
     }
+  });
+});
+
+describe("work that a person hands in", () => {
+  const BEGUN = Object.keys(AT).filter((name) => !/^pending|^discussing/.test(name));
+
+  test.each(BEGUN)("takes the place of the worker's: %s", (name) => {
+    const session = AT[name]!().give("a");
+    expect(session.moved.at(-1)).toBe("a: in_progress -report_completed-> awaiting_review");
+    expect(session.ticket("a")).toMatchObject({ report: session.sequence, work: expect.any(String) });
+    if (session.ticket("a").criteria) session.finishChecks("a", true);
+    if (session.ticket("a").review === "user") session.send("review", { ...APPROVED, ticket_id: "a" });
+    else session.approve("a");
+    expect(session.status("a")).toBe("done");
+  });
+
+  it("brings a ticket in error back, and others that waited for it", () => {
+    const session = schedule({ config: { max_attempts: 1 } })
+      .plan(task("a"), task("b", { dependencies: ["a"] }), task("c"))
+      .instruct("a")
+      .fail("a")
+      .give("a")
+      .approve("a");
+    expect([session.status("a"), session.open]).toEqual(["done", ["manager ticket b", "manager ticket c"]]);
+  });
+
+  it("goes to the worker if checks fail", () => {
+    const session = AT["awaiting review, checks running"]!().give("a").finishChecks("a", false);
+    expect(session.open).toContain("worker instruction a");
+  });
+
+  test.each([
+    ["no ticket is named", () => AT["in progress"]!().give(undefined)],
+    ["the ticket was never instructed", () => AT["pending, offered"]!().give("a")],
+    ["the ticket is done", () => schedule().plan(task("a"), task("b")).complete("a").give("a")],
+    ["nothing was committed", () => AT["in progress"]!().send("report", { ...COMPLETED, ticket_id: "a" })],
+  ])("is refused if %s", (_, make) => {
+    const session = make();
+    expect([session.refused, session.moved]).toEqual(["not_permitted", []]);
   });
 });
 

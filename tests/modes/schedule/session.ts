@@ -3,7 +3,7 @@ import { scheduleMode } from "../../../src/modes/schedule/mode.ts";
 import type { ScheduleState, Ticket } from "../../../src/modes/schedule/state.ts";
 import type { PayloadByType } from "../../../src/protocol/payload.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
-import { ModeSession, type Opening } from "../kit.ts";
+import { ModeSession, type Opening, PERSON } from "../kit.ts";
 import { SCHEDULE_RULES } from "./rules.ts";
 
 export type Task = NonNullable<PayloadByType["plan"]["tasks"]>[number];
@@ -37,6 +37,11 @@ export function asking(...ids: readonly string[]) {
     questions: ids.map((question_id) => ({ question_id, text: `What of ${question_id}?` })),
     status: "open",
   } as const;
+}
+
+/** What an envelope is about. */
+export function about(subject: string | undefined): { subject?: string } {
+  return subject === undefined ? {} : { subject };
 }
 
 export type Options = Partial<Opening> & {
@@ -73,13 +78,20 @@ export class ScheduleSession extends ModeSession<ScheduleState> {
     const checks = this.#mergeOf(ticket_id);
     if (!checks) throw new Error(`nothing of ${ticket_id} is being merged`);
     const { check_id } = checks;
-    const about = { subject: ticket_id };
+    const its = about(ticket_id);
     if (state === "merged")
-      this.submit("scheduler", "merge_begun", { check_id, ticket_id, commit: COMMIT, tip: COMMIT }, about);
+      this.submit("scheduler", "merge_begun", { check_id, ticket_id, commit: COMMIT, tip: COMMIT }, its);
     const result = { criterion: "it merges", exit_code: null, passed: state !== "conflict", output: "" };
     const failed = state === "failed" ? [{ ...result, passed: false, output: `record ${this.records.length}` }] : [];
     const merge = { state, tip: COMMIT, commit: COMMIT };
-    return this.submit("scheduler", "check_result", { check_id, results: [result, ...failed], merge }, about);
+    return this.submit("scheduler", "check_result", { check_id, results: [result, ...failed], merge }, its);
+  }
+
+  /** A person hands in the work on a ticket. */
+  give(ticket_id: string | undefined): this {
+    const payload = { status: "completed", ...(ticket_id === undefined ? {} : { ticket_id }) };
+    const work = { commit: COMMIT, start: COMMIT };
+    return this.submit("user", "report", payload, { ...about(ticket_id), actor: PERSON, work });
   }
 
   requirement(text = "Mend it"): this {
