@@ -174,12 +174,14 @@ function leadsInside(path: string, leads: string): boolean {
   return !isAbsolute(leads) && !goesUpAgain && !/^(?:\.\.|\.git)(?:$|\/)/i.test(inside);
 }
 
+export const IS_PROTECTED = "is a protected path";
+
 async function protectedAmong(place: Place, start: string, tree: string, limits: CaptureLimits): Promise<Refused[]> {
   const { globs, except } = limits.protectedPaths;
   if (globs.length === 0) return [];
   const paths = [...globs.map((glob) => `:(top,glob)${glob}`), ...without(except)];
   const found = await own(place, ["diff-tree", "-r", "--name-only", "-z", "--no-renames", start, tree, "--", ...paths]);
-  return parts(found).map((path) => ({ path, why: "is a protected path" }));
+  return parts(found).map((path) => ({ path, why: IS_PROTECTED }));
 }
 
 /** The files that work changes and that no glob names. */

@@ -155,17 +155,27 @@ describe("with a copy of the repository for each ticket", () => {
   });
 
   it("work on a protected path, or with the marks of a conflict, is sent back with the paths", async () => {
-    const { here } = repository({ ...BASE, ".github/workflows/ci.yml": "on: push\n" });
+    const { here } = repository({ ...BASE, ".github/workflows/ci.yml": "on: push\n", "sub/package-lock.json": "{}\n" });
     const ran = await run(here, [
       {
         task_id: "ci",
         shell: first("echo 'on: never' > .github/workflows/ci.yml; touch ok", "git checkout -q .github"),
       },
+      { task_id: "lock", shell: first("echo 1 > sub/package-lock.json", "git checkout -q sub") },
+      {
+        task_id: "dependency",
+        shell: "echo '{\"added\":1}' > sub/package-lock.json",
+        more: { writes: ["sub/package-lock.json"] },
+      },
     ]);
     expect(ran.code).toBe(0);
     const session_id = await onlySession(here);
-    const [refused] = await recordsOf(here, session_id, "turn_failed");
-    expect(refused?.payload.message).toContain(".github/workflows/ci.yml is a protected path");
+    const refused = await recordsOf(here, session_id, "turn_failed");
+    expect(refused).toHaveLength(2);
+    const messages = refused.map(({ payload }) => payload.message).join("\n");
+    for (const path of [".github/workflows/ci.yml", "sub/package-lock.json"])
+      expect(messages).toContain(`${path} is a protected path`);
+    expect(merged(here, session_id, "sub/package-lock.json")).toContain("added");
     expect(merged(here, session_id, ".github/workflows/ci.yml")).toBe("on: push\n");
     expect(merged(here, session_id, "ok")).toBe("");
   });

@@ -23,7 +23,7 @@ const always: { [sender in Sender]: PayloadType[] } = {
   manager: ["artifact_ref"],
   worker: ["artifact_ref"],
   participant: ["artifact_ref"],
-  user: ["requirement", "plan", "review", "user_command", "artifact_ref"],
+  user: ["requirement", "plan", "report", "review", "user_command", "artifact_ref"],
   scheduler: [
     "session_opened",
     "turn_request",

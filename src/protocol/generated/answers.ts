@@ -647,7 +647,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
          ]
         },
         "writes": {
-         "description": "Globs of git, of the files that the task changes. Tasks whose globs overlap are not worked on at the same time.",
+         "description": "Globs of git, of the files that the task changes. Tasks whose globs overlap are not worked on at the same time. A lock file, or a file of CI, that it must change is named in full.",
          "anyOf": [
           {
            "type": "array",

@@ -307,7 +307,7 @@ export type Task = {
   readonly risks?: Texts;
   readonly acceptance_criteria?: Criteria;
   /**
-   * Globs of git, of the files that the task changes. Tasks whose globs overlap are not worked on at the same time.
+   * Globs of git, of the files that the task changes. Tasks whose globs overlap are not worked on at the same time. A lock file, or a file of CI, that it must change is named in full.
    */
   readonly writes?: readonly string[];
   /**

@@ -1,4 +1,4 @@
-import { capture, outsideOf } from "../../copies/capture.ts";
+import { capture, IS_PROTECTED, outsideOf } from "../../copies/capture.ts";
 import type { Answer, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { listOf, textOf } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
@@ -13,8 +13,34 @@ export const MAX_FILE_BYTES = 100 * 1024 * 1024;
 /** The most paths that are named. */
 const NAMED = 20;
 
-/** What workers may not change unless their settings say otherwise: what runs on other machines, or decides over this session. */
-const PROTECTED = [".github/workflows/**", ".gitlab-ci.yml", ".circleci/**", ".husky/**", ".githooks/**", ".bosun/**"];
+/** Files in which package managers write what they have installed. */
+const LOCK_FILES = [
+  "package-lock.json",
+  "npm-shrinkwrap.json",
+  "pnpm-lock.yaml",
+  "yarn.lock",
+  "bun.lock",
+  "bun.lockb",
+  "deno.lock",
+  "Cargo.lock",
+  "go.sum",
+  "poetry.lock",
+  "uv.lock",
+  "Pipfile.lock",
+  "Gemfile.lock",
+  "composer.lock",
+];
+
+/** What workers may not change unless their task or their settings say so: what runs on other machines, decides over this session, or brings code of others. */
+const PROTECTED = [
+  ".github/workflows/**",
+  ".gitlab-ci.yml",
+  ".circleci/**",
+  ".husky/**",
+  ".githooks/**",
+  ".bosun/**",
+  ...LOCK_FILES.map((name) => `**/${name}`),
+];
 
 /** Commits what a worker delivers. Work that cannot be taken over fails the turn, so that the worker is told why. */
 export async function delivered(
@@ -54,7 +80,9 @@ export async function delivered(
   }
   const { refused } = captured.value;
   const what = `The work cannot be taken over: ${listed(refused.map(({ path, why }) => `${path} ${why}`))}`;
-  return withFailure(result, failure("validation_failed", what, { hint: "Undo that, then report again." }));
+  const isProtected = refused.some(({ why }) => why === IS_PROTECTED);
+  const hint = `Undo that, then report again.${isProtected ? " If the task needs it, report `blocked`: its `writes` must name the path." : ""}`;
+  return withFailure(result, failure("validation_failed", what, { hint }));
 }
 
 /** A plan that a person saw may name a protected path, as it is. */
