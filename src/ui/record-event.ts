@@ -99,7 +99,11 @@ export function eventOf(
         return { text: `${source} gave up: ${whyFailed(record, width)}`, style: "yellow" };
       return { text: `ERROR ${source} ${errorOf(payload, width)}`, style: "yellow" };
     case "check_result":
-      return checks(payload, width, payload.check_id === "kbase" ? "before any work, checks" : "checks");
+      return checks(
+        payload,
+        width,
+        wordsOf(payload.check_id).startsWith("kbase") ? "before any work, checks" : "checks",
+      );
     case "report":
       return source === "scheduler"
         ? { text: `LONG WAIT ${quoted(allWords(payload.issues).join("; "), width)}`, style: "yellow" }

@@ -242,9 +242,15 @@ describe("with a copy of the repository for each ticket", () => {
       results
         .filter(({ record: { ticket_id }, payload: { merge } }) => ticket_id === of && merge === undefined)
         .map(({ payload }) => payload.results?.map((one) => one.passed));
-    expect(passed(undefined)).toEqual([[true, false]]);
+    // The settings' own, then the plan's.
+    expect(passed(undefined)).toEqual([
+      [true, false],
+      [false, true],
+    ]);
     expect(passed("fix")).toEqual([[true, true, true]]);
     expect(passed("none")).toEqual([[true, true, false]]);
+    const { stdout } = await typed(here, ["plan", session_id, "--no-pager"]);
+    expect(stdout).toMatch(/Fails before any work\n +b is there: .*\n +c was missing: .* \(expected\)\n/);
   });
 
   it("tasks whose writes overlap are not worked on at once, and what is written outside is told", async () => {

@@ -153,7 +153,7 @@ describe("after a kill in the middle of a merge", () => {
     const killed = await here.run(["merge"], { env: gitThatKills(here, command) });
     expect(killed.signal).toBe("SIGKILL");
     const left = `/proc/${readFileSync(join(here.home, "../left"), "utf8").trim()}/cmdline`;
-    expect(["sleep\u000060\u0000", undefined]).toContain(textIn(left));
+    await until("what is left to begin", () => ["sleep\u000060\u0000", undefined].includes(textIn(left)));
     const ended = await typed(here, ["merge"]);
     expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining("that was cut off is done now")]);
     // A process that has ended has no command line, also while nobody has asked for its exit code.

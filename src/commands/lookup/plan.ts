@@ -12,12 +12,11 @@ import { overlapsOf } from "../../protocol/write-scopes.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeQuoted } from "../../ui/display.ts";
-import { failedChecks } from "../../ui/failure-lines.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { changeableWords } from "./changeable-programs.ts";
 import { unaskedWords } from "./unasked.ts";
-import { newCommands, sessionValue, ticketValue, waitingRevision } from "./schedule-state.ts";
+import { failsBefore, newCommands, sessionValue, ticketValue, waitingRevision } from "./schedule-state.ts";
 import { openedWith, recordAt } from "./state.ts";
 
 /** A session's plan, and who wrote it. */
@@ -49,8 +48,7 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
   const { review } = session.settings;
   const changed = tasks.filter(({ task_id }) => revision?.changed.includes(task_id));
   const commands = revision === undefined ? {} : { new_commands: newCommands(reader, session_id, changed) };
-  const base = session.baseline === undefined ? undefined : recordAt(reader, session_id, session.baseline);
-  const more = { fails_before: base ? failedChecks(base.payload) : [], overlaps: overlapsOf(tasks) };
+  const more = { fails_before: failsBefore(reader, session_id, session), overlaps: overlapsOf(tasks) };
   const shown = { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld, ...more };
   return { ...shown, ...changes, ...commands };
 }

@@ -7,13 +7,14 @@ import {
   type Ticket,
 } from "../../modes/schedule/state.ts";
 import { commandLines } from "../../kernel/kit/commands.ts";
-import { textOf } from "../../lib/json.ts";
+import { type Json, listOf, objectOf, textOf } from "../../lib/json.ts";
 import { at } from "../../lib/json-pointer.ts";
 import { commandsOf, unseen } from "../../modes/schedule/commands.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { keptRecord } from "../../store/kept-record.ts";
+import { recordAt } from "./state.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";
-import { resultsOf } from "../../ui/failure-lines.ts";
+import { failedChecks, resultsOf } from "../../ui/failure-lines.ts";
 import type { RevisedTasks } from "../../ui/plan.ts";
 
 // Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values. A schedule's rows have
@@ -78,4 +79,17 @@ export function workLinesOf(reader: StoreReader, session_id: string, ticket_id: 
     ...files.map((file) => `file: ${file}`),
     `more: bosun log ${session_id} ${ticket_id}`,
   ];
+}
+
+/** The checks that fail on the commit from which the session starts. */
+export function failsBefore(
+  reader: StoreReader,
+  session_id: string,
+  { baseline, plan_baselines = [] }: SessionValue,
+): string[] {
+  const records = [...(baseline === undefined ? [] : [baseline]), ...plan_baselines];
+  const results = records.flatMap((sequence) => listOf(recordAt(reader, session_id, sequence)?.payload.results));
+  const isExpected = (result: Json) => objectOf(objectOf(result).criterion).was_red === true;
+  const expected = failedChecks({ results: results.filter(isExpected) }).map((one) => `${one} (expected)`);
+  return [...new Set([...failedChecks({ results: results.filter((one) => !isExpected(one)) }), ...expected])];
 }

@@ -74,6 +74,7 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
   };
   draft.open(session);
   const { repository } = fact.payload;
+  if (repository) draft.patchSession({ base: repository.base });
   const criteria = [...settings.checks, ...(settings.merge_checks ?? [])];
   if (repository && (criteria.length > 0 || config.worktree?.setup !== undefined))
     draft.out.command({
@@ -146,9 +147,22 @@ export function acceptPlan(draft: Draft, revision?: Revision): void {
   if (revision) revise(draft, revision);
   for (const ticket of draft.all()) if (ticket.gated) draft.tickets.patch(ticket.id, { gated: undefined });
   draft.moveSession("plan_accepted");
+  checkBase(draft);
   armNotice(draft);
   beginReady(draft);
   finishIfAllOver(draft);
+}
+
+/** Of a plan with more criteria, the others are not run before there is work. */
+const MOST_CRITERIA = 100;
+
+/** Runs on the base what the accepted plan checks, which a person has seen by now: what cannot run is known before there is work. Nobody waits for it. */
+function checkBase(draft: Draft): void {
+  const { base: commit, plan: [plan] = [] } = draft.session;
+  const places = draft.all().flatMap(({ criteria = [] }) => criteria.filter(([sequence]) => sequence === plan));
+  if (commit === undefined || places.length === 0) return;
+  const criteria = places.slice(0, MOST_CRITERIA).map(([sequence, pointer]) => from(sequence, pointer));
+  draft.out.command({ do: "run_checks", check_id: `${BASELINE}${plan}`, criteria, commit });
 }
 
 /** Withdraws the open approval, if any. */

@@ -50,6 +50,10 @@ export function startReview(draft: Draft, id: string): void {
 
 export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void {
   if (fact.payload.check_id === BASELINE) return draft.patchSession({ baseline: fact.sequence });
+  if (fact.payload.check_id.startsWith(BASELINE)) {
+    const { plan_baselines = [] } = draft.session;
+    return draft.patchSession({ plan_baselines: [...plan_baselines, fact.sequence] });
+  }
   const ticket = draft.ticket(fact.subject);
   if (!ticket || ticket.waits_for !== fact.payload.check_id) return;
   const failed = fact.payload.results.filter((result) => !result.passed);

@@ -237,8 +237,11 @@ export interface SessionValue extends Holder {
   /** Number of question and approval asks so far; their ids count up. */
   readonly asked: number;
   readonly notice?: boolean;
-  /** The record of the checks of the commit from which the session starts. */
+  /** The commit from which a session with copies starts. */
+  readonly base?: string;
+  /** The record of the settings' checks of that commit, and those of the plans' own. */
   readonly baseline?: number;
+  readonly plan_baselines?: readonly number[];
   /** Set if its plan has criteria that workers are not told. */
   readonly holds_out?: boolean;
   /** What workers noted for each other, the latest ones. */

@@ -31,7 +31,7 @@ const LOCK_FILES = [
   "composer.lock",
 ];
 
-/** What workers may not change unless their task or their settings say so: what runs on other machines, decides over this session, or brings code of others. */
+/** What workers may not change unless its `writes` or the settings say so: what runs on other machines, decides over this session, or brings code of others. */
 const PROTECTED = [
   ".github/workflows/**",
   ".gitlab-ci.yml",
@@ -81,7 +81,7 @@ export async function delivered(
   const { refused } = captured.value;
   const what = `The work cannot be taken over: ${listed(refused.map(({ path, why }) => `${path} ${why}`))}`;
   const isProtected = refused.some(({ why }) => why === IS_PROTECTED);
-  const hint = `Undo that, then report again.${isProtected ? " If the task needs it, report `blocked`: its `writes` must name the path." : ""}`;
+  const hint = `Undo that, then report again.${isProtected ? " If the work needs it, report `blocked`: its `writes` must name the path." : ""}`;
   return withFailure(result, failure("validation_failed", what, { hint }));
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
-import { APPROVED, CHANGES, escalated, type ScheduleSession, task, type Task } from "./session.ts";
+import { APPROVED, CHANGES, escalated, runs, schedule, type ScheduleSession, task, type Task } from "./session.ts";
 
 const ASK = { config: { plan_approval: "ask", max_escalations: 3 } } as const;
 const REJECTED = { decision: "rejected", notes: "Not so" } as const;
@@ -258,5 +258,33 @@ describe("a revision that needs approval", () => {
       "a: blocked -replanned-> pending",
       "gone: error -manual_reset-> pending (replanned)",
     ]);
+  });
+});
+
+describe("the checks of a plan", () => {
+  const checked = (id: string, word: string) => task(id, { acceptance_criteria: [runs(word)] });
+  const commandsRun = (session: ScheduleSession) =>
+    session.last.step.commands.flatMap((command) => {
+      if (command.do !== "run_checks") return [];
+      return [[command.check_id, command.criteria.map((one) => resolve(one, session.lookup))]];
+    });
+
+  it("run on the base once it is approved, and not before", () => {
+    const session = schedule({ ...ASK, copies: true }).plan(checked("a", "one"), checked("b", "two"), task("c"));
+    expect(commandsRun(session)).toEqual([]);
+    session.send("approval", APPROVED);
+    expect(commandsRun(session)).toEqual([["kbase4", [runs("one"), runs("two")]]]);
+    expect(session.open).toContain("manager ticket a");
+  });
+
+  it("of a revision run if they are new", () => {
+    const session = schedule({ copies: true }).plan(checked("a", "one"), task("b")).instruct("b").fail("b");
+    session.fireTimer("retry:b").fail("b").fireTimer("retry:b").fail("b");
+    session.replan("b", checked("a", "one"), checked("b", "two"));
+    expect(commandsRun(session)).toEqual([[`kbase${session.sequence}`, [runs("two")]]]);
+  });
+
+  it("do not run without copies", () => {
+    expect(commandsRun(schedule().plan(checked("a", "one")))).toEqual([]);
   });
 });
