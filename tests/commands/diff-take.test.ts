@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { typed } from "./in-process.ts";
-import { done, ran, repositoryRig } from "./repository.ts";
+import { done, gitThatKills, ran, repositoryRig } from "./repository.ts";
 import { fakePrograms } from "./fake-programs.ts";
 import { jsonLines, type Rig, tinyPlan, until, withoutRetries } from "./rig.ts";
 import { open } from "./terminal.ts";
@@ -169,6 +169,18 @@ describe("give", () => {
     expect(authors).toMatch(/^Ada one: Add what was missing$/m);
     expect(here.state()).toBe(before);
     expect((await typed(here, ["replay", "s", "--verify"])).code).toBe(0);
+  });
+
+  it("hands in what is there after a kill in its middle", async () => {
+    const here = repositoryRig();
+    expect(await ran(here, [task])).toBe(1);
+    const mine = join(here.home, "sessions/s/copies/trees/one/tree/mine.txt");
+    writeFileSync(mine, "mine\n");
+    const killed = await here.run(["give", "one"], { env: gitThatKills(here, "update-ref", "") });
+    expect(killed.signal).toBe("SIGKILL");
+    writeFileSync(mine, "mine, later\n");
+    expect((await typed(here, ["give", "one"])).code).toBe(0);
+    expect((await typed(here, ["diff", "one"])).stdout).toContain("\n+mine, later\n");
   });
 
   it("leaves work that fails its checks to the worker", async () => {

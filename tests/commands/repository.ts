@@ -64,11 +64,11 @@ export async function done(
   expect(await ran(here, more[0], { config: more[1] ?? {} })).toBe(0);
 }
 
-/** A program named `git`, first in the PATH, that kills who started it at a command in the person's repository, and stays; its pid is in `left`. */
-export function gitThatKills(here: Rig, command: string): Record<string, string> {
+/** A program named `git`, first in the PATH, that kills who started it at a command, and stays; its pid is in `left`. Not in a repository of the session, unless `exceptIn` is empty. */
+export function gitThatKills(here: Rig, command: string, exceptIn = "$GIT_DIR"): Record<string, string> {
   const [, real = ""] = /^(.*)$/m.exec(spawnSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).stdout) ?? [];
   const left = here.write("left", "");
-  const script = `#!/bin/sh\ncase " $* " in *" ${command} "*) test -n "$GIT_DIR" || { echo $$ > ${left}; kill -9 $PPID; exec sleep 60; };; esac\nexec ${real} "$@"\n`;
+  const script = `#!/bin/sh\ncase " $* " in *" ${command} "*) test -n "${exceptIn}" || { echo $$ > ${left}; kill -9 $PPID; exec sleep 60; };; esac\nexec ${real} "$@"\n`;
   const file = here.write("fake/git", script);
   spawnSync("chmod", ["+x", file]);
   return { PATH: `${join(file, "..")}:${here.environment["PATH"] ?? ""}` };
