@@ -20,6 +20,7 @@ const DECIDING = [
   "cancel",
   "prune",
   "trust",
+  "give",
   "merge",
   "undo",
   "discard",

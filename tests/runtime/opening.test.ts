@@ -21,8 +21,11 @@ describe("a session that cannot begin", () => {
   });
 
   it("is refused for a fact that a person may not send", async () => {
-    const begun = await tryBegin(rig, { facts: [{ payload_type: "report", payload: { status: "completed" } }] });
-    expect(begun).toMatchObject({ ok: false, error: { code: "usage", message: 'a person may not send "report"' } });
+    const begun = await tryBegin(rig, { facts: [{ payload_type: "instruction", payload: { summary: "So" } }] });
+    expect(begun).toMatchObject({
+      ok: false,
+      error: { code: "usage", message: 'a person may not send "instruction"' },
+    });
     expect(rig.store.sessions()).toEqual([]);
   });
 
