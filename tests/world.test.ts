@@ -42,6 +42,7 @@ const STARTERS: Readonly<Record<string, string>> = {
   "agents/launch.ts": "agents, checks, notifications, sandbox programs",
   "agents/process-table.ts": "ps of the system",
   "commands/demo.ts": "this Node",
+  "commands/driver/pull-request.ts": "gh of GitHub",
   "commands/driver/scheduler-process.ts": "this Node",
   "commands/examination/program.ts": "agent programs, for their version",
   "commands/interaction/beside.ts": "this Node",

@@ -91,7 +91,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     merge: {
       decides: true,
       summary: "bring what a session made into your branch",
-      examples: ["bosun merge", "bosun merge s-k3m9pa --into result", "bosun merge --squash --partial"],
+      examples: ["bosun merge", "bosun merge s-k3m9pa --into result", "bosun merge --squash --pr"],
       load: () => import("./merge.ts"),
     },
     undo: {

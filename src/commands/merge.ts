@@ -16,6 +16,7 @@ import { counted, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { tellFailure } from "./context/exit-code.ts";
 import { alone, checkedMerge, type Held } from "./driver/copies.ts";
+import { publish, pullRequestOf } from "./driver/pull-request.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 import { type FoundCopies, shortBranch, withCopies } from "./lookup/copies.ts";
 import { openHomeOf } from "./lookup/homes.ts";
@@ -27,6 +28,7 @@ interface MergeOptions {
   readonly squash?: boolean;
   readonly sign?: boolean;
   readonly partial?: boolean;
+  readonly pr?: boolean;
   readonly input?: boolean;
 }
 
@@ -38,6 +40,7 @@ export function register(command: Command): Action<MergeOptions> {
     .option("--squash", "as one commit, without the tickets' own")
     .option("--sign", "signed as your git signs")
     .option("--partial", "even if not every ticket is merged")
+    .option("--pr", "into a branch of its own, which is pushed, and open a pull request with gh")
     .option("--no-input", "never ask at this terminal");
   return merge;
 }
@@ -52,62 +55,77 @@ async function merge(context: CommandContext, [named]: readonly string[], option
   return withCopies(openHomeOf, context, named, WATCH, async (found) => {
     const { session_id, copies } = found;
     const { repository, place } = copies;
-    const branch = options.into === undefined ? repository.branch : `refs/heads/${options.into}`;
-    if (branch === undefined)
+    const base = options.into === undefined ? repository.branch : `refs/heads/${options.into}`;
+    if (base === undefined)
       return fails("usage", `No branch was checked out when ${session_id} began, so there is none to merge into.`, {
         hint: `Name one, which is made if it is not there: bosun merge ${session_id} --into BRANCH`,
       });
-    const isThis = (landing: Landing) => landing.undoes === undefined && landing.branch === branch;
-    return landAlone(context, found, isThis, async (held) => {
-      const stopped = await whyPartial(context, held, options);
-      if (!stopped.ok) return stopped;
-      if (stopped.value !== undefined) return ok(stopped.value);
-      return planMerge(place, aimOf(held, branch, "Merge"), {
-        squash: options.squash === true,
-        sign: options.sign === true,
-      });
+    const asked = options.pr === true ? await pullRequestOf(copies, base) : ok(undefined);
+    if (!asked.ok) return asked;
+    const request = asked.value;
+    const branch = request?.branch ?? base;
+    return landAlone(context, found, {
+      isThis: (landing) => landing.undoes === undefined && landing.branch === branch,
+      plan: async (held) => {
+        const stopped = await whyPartial(context, held, options);
+        if (!stopped.ok) return stopped;
+        if (stopped.value !== undefined) return ok(stopped.value);
+        const { squash = false, sign = false } = options;
+        return planMerge(place, aimOf(held, branch, "Merge"), { squash, sign, base });
+      },
+      goOn: async (held, commit) =>
+        request === undefined ? nextIs(context, "undo", held) : publish(context, held, request, commit),
     });
   });
 }
 
 async function undo(context: CommandContext, [named]: readonly string[]): Promise<Exit> {
-  const isThis = ({ undoes }: Landing) => undoes !== undefined;
   return withCopies(openHomeOf, context, named, WATCH, async (found) =>
-    landAlone(context, found, isThis, async (held) => {
-      const { session_id, copies } = held;
-      const last = landings(copies.place)?.at(-1);
-      const hint = `bosun diff ${session_id}`;
-      if (last === undefined) return fails("usage", `Nothing of ${session_id} is in a branch of yours.`, { hint });
-      return planUndo(copies.place, aimOf(held, last.branch, "Undo"), last);
+    landAlone(context, found, {
+      isThis: ({ undoes }) => undoes !== undefined,
+      plan: async (held) => {
+        const { session_id, copies } = held;
+        const last = landings(copies.place)?.at(-1);
+        const hint = `bosun diff ${session_id}`;
+        if (last === undefined) return fails("usage", `Nothing of ${session_id} is in a branch of yours.`, { hint });
+        return planUndo(copies.place, aimOf(held, last.branch, "Undo"), last);
+      },
+      goOn: async (held) => nextIs(context, "diff", held),
     }),
   );
 }
 
-/**
- * Ends what an earlier command was killed in; that is all if it is `isThis`. Then writes what is planned into the person's repository, a merge once its
- * checks pass. A plan may also be the exit code of a person who does not want it.
- */
-function landAlone(
-  context: CommandContext,
-  found: FoundCopies<Store>,
-  isThis: (landing: Landing) => boolean,
-  plan: (held: Held) => Promise<Fallible<Planned | number>>,
-): Promise<Exit> {
+interface Course {
+  /** Whether the command was killed in the middle of this, so that nothing needs a plan. */
+  readonly isThis: (landing: Landing) => boolean;
+  /** May also be the exit code of a person who does not want it. */
+  readonly plan: (held: Held) => Promise<Fallible<Planned | number>>;
+  /** What follows once a commit is in the branch. */
+  readonly goOn: (held: Held, commit: string) => Promise<Exit>;
+}
+
+/** Ends what an earlier command was killed in. Then writes what is planned into the person's repository, a merge once its checks pass. */
+function landAlone(context: CommandContext, found: FoundCopies<Store>, { isThis, plan, goOn }: Course): Promise<Exit> {
   return alone(context, found, async (held) => {
     const { place } = held.copies;
+    const done = async (landing: Landing) => {
+      await tellLanded(context, held, landing);
+      return goOn(held, landing.made);
+    };
     const cutOff = cutLanding(place);
     const ended = await recoverCopies(held.around, held.row, held.opened);
     if (!ended.ok) return ended.error.code === "conflict" ? refused(context, ended.error) : ended;
     if (cutOff !== undefined) {
       const what = cutOff.undoes === undefined ? "merge into" : "undo in";
       context.terminal.err.line(`The ${what} ${safeLine(shortBranch(cutOff.branch))} that was cut off is done now.`);
-      if (isThis(cutOff)) return tellLanded(context, held, cutOff);
+      if (isThis(cutOff)) return done(cutOff);
     }
     const planned = await plan(held);
     if (!planned.ok) return planned;
     if (typeof planned.value === "number") return ok(planned.value);
     if (planned.value.state === "refused") return notLanded(context, held, planned.value);
     const { landing } = planned.value;
+    if (landing.made === landing.old) return goOn(held, landing.made);
     const checked = landing.undoes === undefined ? await checkedMerge(context, held, landing.made) : ok([]);
     if (!checked.ok) return checked;
     if (typeof checked.value === "number") return ok(checked.value);
@@ -115,9 +133,7 @@ function landAlone(
     if (red.length > 0) return tellRed(context, red);
     const landed = await land(place, landing);
     if (!landed.ok) return landed;
-    return landed.value.state === "landed"
-      ? tellLanded(context, held, landing)
-      : notLanded(context, held, landed.value);
+    return landed.value.state === "landed" ? done(landing) : notLanded(context, held, landed.value);
   });
 }
 
@@ -160,26 +176,27 @@ function tellRed(context: CommandContext, red: readonly Checked[]): Exit {
 }
 
 /** What a person sees once a branch of theirs has moved. */
-async function tellLanded(context: CommandContext, held: Held, landing: Landing): Promise<Exit> {
-  const { out } = context.terminal;
-  const { session_id, copies } = held;
-  const { from, made, branch, undoes } = landing;
-  const stat = await difference(copies.place, { from, to: made, stat: true });
+async function tellLanded({ terminal: { out } }: CommandContext, { session_id, copies }: Held, landing: Landing) {
+  const { made, branch, undoes } = landing;
+  const stat = await difference(copies.place, { from: `${made}^1`, to: made, stat: true });
   if (stat.ok) for (const line of stat.value.split("\n")) out.line(safeText(line));
-  const [what, next] = undoes === undefined ? ["is merged into", "undo"] : ["is taken back from", "diff"];
+  const what = undoes === undefined ? "is merged into" : "is taken back from";
   out.line(`${session_id} ${what} ${safeLine(shortBranch(branch))}, with the commit ${made.slice(0, 12)}.`);
-  tellNext(out, `bosun ${next} ${session_id}`);
+}
+
+function nextIs({ terminal }: CommandContext, command: "undo" | "diff", { session_id }: Held): Exit {
+  tellNext(terminal.out, `bosun ${command} ${session_id}`);
   return ok(EXIT_DONE);
 }
 
 function notLanded(
   context: CommandContext,
   { copies: { place } }: Held,
-  { why, paths }: Extract<Planned, { state: "refused" }>,
+  { why, paths, on }: Extract<Planned, { state: "refused" }>,
 ): Exit {
   const where = paths.length > 0 ? `: ${paths.join(", ")}` : "";
   const hints = why.includes("conflict")
-    ? `To resolve it yourself: git fetch ${shellWord(repositoryOf(place))} refs/bosun/session && git merge FETCH_HEAD`
+    ? `To resolve it yourself: ${on ? `git switch ${on.map(shellWord).join(" ")} && ` : ""}git fetch ${shellWord(repositoryOf(place))} refs/bosun/session && git merge FETCH_HEAD`
     : "Commit, end or put aside what is yours there, then try again.";
   return refused(context, failure("conflict", `Nothing was written: ${why}${where}.`, { hint: hints }));
 }

@@ -33,6 +33,7 @@ const COMMANDS = {
   "merge-base": [],
   "merge-tree": ["--write-tree"],
   "pack-objects": ["--quiet"],
+  push: ["--quiet", "--no-verify", "--no-follow-tags", "--no-recurse-submodules"],
   "read-tree": ["--no-recurse-submodules"],
   remote: [],
   "rev-list": [],
@@ -55,9 +56,10 @@ const SETTINGS = [
   "advice.detachedHead=false",
   "submodule.recurse=false",
   "status.submoduleSummary=false",
-  "credential.helper=",
   "maintenance.auto=false",
 ].flatMap((setting) => ["-c", setting]);
+
+const NO_CREDENTIALS = ["-c", "credential.helper="];
 
 /**
  * In a repository of Bosun's own, beside its configuration: what is on record survives a power loss, nothing is removed by itself, and work trees come
@@ -103,10 +105,10 @@ interface GitOptions {
   /** A repository apart from the directory, whose files are its work tree. */
   readonly repository?: string;
   /**
-   * Whose the configuration is: by default `anyone's`, whose filters stay off; `trusted`, whose filters run; or `own`, in a repository that only Bosun
-   * writes, where nothing else is read.
+   * Whose the configuration is: by default `anyone's`, whose filters stay off; `trusted`, whose filters run; or, in a repository that only Bosun writes,
+   * `own`, where nothing else is read, or `person's`, which reaches other machines as what the person has set for all repositories says.
    */
-  readonly configuration?: "anyone's" | "trusted" | "own";
+  readonly configuration?: "anyone's" | "trusted" | "own" | "person's";
   /** Git's own variables, such as an identity or an index. */
   readonly variables?: Readonly<Record<`GIT_${string}`, string>>;
   /** What is written to its standard input, or the file with it. */
@@ -125,15 +127,14 @@ export type Git = (
 /**
  * Git in this environment. It writes only what the command says, and starts no program that the repository holds or names: no hook,
  * filter, monitor, driver, pager, helper or transport, nor a git that lies in the repository, unless its configuration is trusted. Only `clone` and `fetch` may use a
- * transport, to another folder.
+ * transport, to another folder, and what is the `person's` those of git itself.
  * Rejects with git's message; the `cause` is execa's error, with git's `exitCode`.
  */
 export function gitIn(environment: NodeJS.ProcessEnv): Git {
   return async (directory, [command, ...args], more = {}) => {
     const { repository, configuration = "anyone's", variables, input, hasTerminal, ...limits } = more;
-    const root = repositoryRoot(directory);
-    const inside = (folder: string) => root !== undefined && `${realPath(folder)}/`.startsWith(`${realPath(root)}/`);
-    const PATH = absoluteFolders(environment["PATH"], (folder) => !inside(folder));
+    const PATH = pathOutside(environment["PATH"], directory);
+    const isPersons = configuration === "person's";
     const env = {
       ...withoutRepository(environment),
       ...(repository !== undefined && { GIT_DIR: repository, GIT_WORK_TREE: directory }),
@@ -145,25 +146,35 @@ export function gitIn(environment: NodeJS.ProcessEnv): Git {
       GIT_OPTIONAL_LOCKS: "0",
       GIT_NO_LAZY_FETCH: "1",
       GIT_ALLOW_PROTOCOL: command === "clone" || command === "fetch" ? "file" : "",
+      ...(isPersons && { GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh", GIT_ASKPASS: environment["GIT_ASKPASS"] }),
     };
     // `cleanup` listens to SIGXFSZ, and from then on a file size limit ends this process.
     const around = { cleanup: false, cwd: directory, env, extendEnv: false, maxBuffer: MAX_OUTPUT, reject: false };
     const start = async (words: readonly string[], given: object = { stdin: "ignore" }) => {
       const file = programFile("git", directory, PATH) ?? "git";
-      const ran = await execa(file, [...SETTINGS, "--no-pager", ...words], { ...around, ...limits, ...given });
+      const settings = isPersons ? SETTINGS : [...SETTINGS, ...NO_CREDENTIALS];
+      const ran = await execa(file, [...settings, "--no-pager", ...words], { ...around, ...limits, ...given });
       if (!ran.failed) return ran.stdout ?? "";
       throw new Error(`git ${command}: ${ran.stderr?.trim() || ran.shortMessage}`, { cause: ran });
     };
-    const settings = {
+    const drivers = {
       "anyone's": async () => driversIn(await start(["config", "--list", "--name-only", "-z"])),
       trusted: () => [],
       own: () => OWN_SETTINGS,
+      "person's": () => [],
     };
-    const words = [...(await settings[configuration]()), command, ...COMMANDS[command], ...args];
+    const words = [...(await drivers[configuration]()), command, ...COMMANDS[command], ...args];
     if (hasTerminal === true) return start(words, { stdio: "inherit" });
     if (input === undefined) return start(words);
     return start(words, typeof input === "string" ? { input } : { inputFile: input.file });
   };
+}
+
+/** A `PATH` without the folders of the repository that holds a directory, which would choose what runs. */
+export function pathOutside(path: string | undefined, directory: string): string {
+  const root = repositoryRoot(directory);
+  const isInside = (folder: string) => root !== undefined && `${realPath(folder)}/`.startsWith(`${realPath(root)}/`);
+  return absoluteFolders(path, (folder) => !isInside(folder));
 }
 
 /** The options that switch off the drivers with these names in the configuration. Throws if a name cannot be an option. */

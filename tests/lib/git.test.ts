@@ -12,6 +12,8 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -268,6 +270,37 @@ describe("git of Bosun's own", () => {
         configuration === "own" ? "?? new.txt" : "",
       ]);
     }
+  });
+
+  test("pushes with the programs of the person's own settings, and none of the repository's nor a transport of others", async () => {
+    const at = place();
+    const [session, used] = [join(at.repository, "../session.git"), join(at.repository, "../used")];
+    spawnSync("git", ["clone", "-q", "--bare", at.repository, session], { env: at.environment });
+    const script = join(at.repository, "../ssh");
+    writeFileSync(script, `#!/bin/sh\necho "$GIT_ASKPASS $*" > ${used}\nexit 1\n`, { mode: 0o755 });
+    writeFileSync(
+      join(at.repository, "../.gitconfig"),
+      `[core]\n\tsshCommand = ${script}\n[credential]\n\thelper = ${script}\n`,
+    );
+    at.config(
+      `[core]\n\tsshCommand = "${at.spring}"\n\thooksPath = ${at.repository}\n[protocol "ext"]\n\tallow = always\n`,
+    );
+    writeFileSync(join(at.repository, "pre-push"), `#!/bin/sh\n${at.spring}\n`, { mode: 0o755 });
+    const git = gitIn({ ...at.environment, GIT_ASKPASS: "ask" });
+    const options = { repository: session, configuration: "person's" } as const;
+    const push = (url: string, more: object = options) =>
+      git(at.repository, ["push", "--", url, "HEAD:refs/heads/a"], more).catch((error: Error) => error.message);
+    const server = createServer((_, answer) => answer.writeHead(401, { "WWW-Authenticate": "Basic realm=x" }).end());
+    onTestFinished(() => void server.close());
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    const { port } = server.address() as AddressInfo;
+    expect(await push(`http://127.0.0.1:${port}/a.git`)).toContain("git push: ");
+    expect(readFileSync(used, "utf8")).toMatch(/^\S* get$/m);
+    expect(await push("ssh://there/a.git")).toContain("git push: ");
+    expect(readFileSync(used, "utf8")).toMatch(/^ask .*there.*receive-pack/);
+    expect(await push(`ext::touch ${at.trap}`)).toContain("'ext' not allowed");
+    expect(await push("ssh://there/a.git", {})).toContain("'ssh' not allowed");
+    expect([await push(session), existsSync(at.trap)]).toEqual(["", false]);
   });
 
   test("reads what it is given, and takes variables of git", async () => {

@@ -26,10 +26,15 @@ const SESSION_COPY = ".session";
 
 const NOBODY = { name: "Bosun", email: "bosun@localhost" };
 
-/** Where a session has its repository. Its git processes can be told by their environment, like its agents. */
+/** Where a session has its repository. */
 export function placeOf(session_id: string, paths: SessionPaths, repository: SessionRepository, git: GitWith): Place {
-  const own = { BOSUN_SESSION_ID: session_id, BOSUN_ARTIFACTS_DIR: paths.work(undefined) };
-  return { session_id, folder: paths.copies, git: git(own), committer: repository.committer ?? NOBODY };
+  const committer = repository.committer ?? NOBODY;
+  return { session_id, folder: paths.copies, git: git(marksOf(session_id, paths)), committer };
+}
+
+/** The variables by which the programs that a command starts for a session can be told, like its agents. */
+export function marksOf(session_id: string, paths: SessionPaths) {
+  return { BOSUN_SESSION_ID: session_id, BOSUN_ARTIFACTS_DIR: paths.work(undefined) };
 }
 
 /** Git in the environment of this process, with these variables. */
