@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { cutLanding, land, type Landing, landings, planMerge, planUndo, type Planned } from "../copies/landing.ts";
+import { cutLanding, land, type Landing, landings } from "../copies/landing.ts";
+import { planMerge, planUndo, type Planned } from "../copies/landing-plan.ts";
 import { difference } from "../copies/queue.ts";
 import { repositoryOf } from "../copies/place.ts";
 import { shownStatus } from "../kernel/presentation.ts";

@@ -4,22 +4,7 @@ import { isDirectory, makeDirectory, OWN, textIn } from "../lib/files.ts";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { operationIn, pathsInTheWay, removeLocks, strangersAmong, worktreeOf, writePaths } from "./checkout.ts";
-import {
-  answered,
-  BASE,
-  changesIn,
-  commit,
-  nameOf,
-  NO_COMMIT,
-  objectOf,
-  own,
-  repositoryOf,
-  SESSION,
-  signingOf,
-  tried,
-} from "./place.ts";
-import type { Person, Place } from "./place.ts";
-import { mergeTrees } from "./queue.ts";
+import { answered, changesIn, nameOf, NO_COMMIT, own, type Place, repositoryOf, tried } from "./place.ts";
 
 // The only writes in a person's repository: a branch moves to a commit, and its checkout with it.
 
@@ -37,30 +22,16 @@ export interface Landing {
   readonly undoes?: string;
 }
 
-export type Planned =
-  | { readonly state: "planned"; readonly landing: Landing }
-  | {
-      readonly state: "refused";
-      readonly why: string;
-      readonly paths: readonly string[];
-      /** To what a person switches to resolve a conflict, if not to the branch of the start. */
-      readonly on?: readonly string[];
-    };
-
-export type Landed = { readonly state: "landed" } | Extract<Planned, { state: "refused" }>;
-
-interface Aim {
-  readonly root: string;
-  readonly isTrusted: boolean;
-  /** The full name of the branch. */
-  readonly branch: string;
-  readonly subject: string;
-  readonly at: string;
-  readonly author?: Person;
+export interface Refused {
+  readonly state: "refused";
+  readonly why: string;
+  readonly paths: readonly string[];
 }
 
-const OLD = "refs/bosun/landing/old";
-const MADE = "refs/bosun/landing/made";
+export type Landed = { readonly state: "landed" } | Refused;
+
+/** The commit that is planned, in the session's repository. */
+export const MADE = "refs/bosun/landing/made";
 const journalOf = ({ folder }: Pick<Place, "folder">) => join(folder, "landing.json");
 const landedOf = ({ folder }: Pick<Place, "folder">) => join(folder, "landed.json");
 
@@ -74,141 +45,6 @@ export function landings(place: Pick<Place, "folder">): readonly Landing[] | und
 export function cutLanding(place: Place): Landing | undefined {
   const text = textIn(journalOf(place));
   return text === undefined ? undefined : (JSON.parse(text) as Landing);
-}
-
-/**
- * Makes the commit that brings the session's branch into a person's, in the session's repository, where it can be checked. With another branch as `base`,
- * the person's begins there, and goes on from where it is with what the base has become; the commit is the `old` one if nothing is new.
- */
-export function planMerge(
-  place: Place,
-  aim: Aim,
-  { squash = false, sign = false, base = aim.branch } = {},
-): Promise<Fallible<Planned>> {
-  return tried<Planned>(`${aim.branch} cannot be prepared`, aim.root, async () => {
-    for (const branch of [base, aim.branch])
-      if (!(await answered(place.git(aim.root, ["check-ref-format", branch]))).yes || !branch.startsWith("refs/heads/"))
-        return fails("usage", `${branch} cannot be a branch.`, { hint: "Name a branch with --into" });
-    const old = await fetched(place, aim.root, aim.branch);
-    const isApart = base !== aim.branch;
-    const ground = isApart ? await fetched(place, aim.root, base) : (old ?? (await objectOf(place, BASE)));
-    if (isApart && ground === undefined)
-      return fails("usage", `${aim.root} has no branch ${base}.`, { hint: "Name one that is there with --into" });
-    const tip = await objectOf(place, SESSION);
-    if (ground === undefined || tip === undefined) return noSession(place);
-    if ((await joined(place, ground, tip)) === undefined) return holdsAll(place, base);
-    const conflicting = (paths: readonly string[]): Planned => {
-      const names = (old === undefined ? ["-c", aim.branch, base] : [aim.branch]).map((name) =>
-        name.replace("refs/heads/", ""),
-      );
-      return { state: "refused", why: "the branch has moved, and conflicts", paths, ...(isApart && { on: names }) };
-    };
-    let onto = ground;
-    if (isApart && old !== undefined) {
-      const { root, isTrusted, branch, at } = aim;
-      if ((await joined(place, old, tip)) === undefined)
-        return isUndone(place)
-          ? holdsAll(place, branch)
-          : ok({ state: "planned", landing: { root, isTrusted, branch, old, from: old, made: old } });
-      const forward = await joined(place, old, ground);
-      if (forward !== undefined && "entries" in forward) return ok(conflicting(forward.files));
-      const content = { tree: forward?.tree ?? "", parents: [old, ground], subject: `Merge ${base}`, trailers: {}, at };
-      onto = forward === undefined ? old : await commit(place, content);
-    }
-    const result = await joined(place, onto, tip);
-    if (result === undefined) return holdsAll(place, aim.branch);
-    if ("entries" in result) return ok(conflicting(result.files));
-    const parents = squash ? [onto] : [onto, tip];
-    const signing = sign ? await signingOf(place, aim.root) : undefined;
-    const plan = { tree: result.tree, parents, old: old ?? NO_COMMIT, from: old ?? ground, trailers: {} };
-    return ok(await planned(place, aim, plan, signing));
-  });
-}
-
-/** The tree of a commit with another, or their conflict; undefined if it holds all of that already. */
-async function joined(
-  place: Place,
-  at: string,
-  other: string,
-): Promise<Awaited<ReturnType<typeof mergeTrees>> | undefined> {
-  if ((await answered(own(place, ["merge-base", "--is-ancestor", other, at]))).yes) return undefined;
-  const result = await mergeTrees(place, at, other);
-  const isSame = !("entries" in result) && result.tree === (await objectOf(place, `${at}^{tree}`));
-  return isSame ? undefined : result;
-}
-
-/** Makes the commit that takes a landing back on top of what came later. */
-export function planUndo(place: Place, aim: Aim, landing: Landing): Promise<Fallible<Planned>> {
-  return tried<Planned>(`${aim.branch} cannot be prepared`, aim.root, async () => {
-    const now = await fetched(place, aim.root, aim.branch);
-    const range = `${landing.made}..${now}`;
-    if (now === undefined || !(await answered(own(place, ["merge-base", "--is-ancestor", landing.made, now]))).yes)
-      return fails("usage", `${aim.branch} does not hold ${landing.made}, so there is nothing to undo.`, {
-        hint: "`git log` shows where it went.",
-      });
-    const trailer = "--format=%(trailers:key=Bosun-Undo,valueonly,separator=)";
-    if ((await own(place, ["log", trailer, range])).split("\n").includes(landing.made))
-      return fails("usage", `${landing.made} is undone already.`, { hint: "`git log` shows the commit that did." });
-    const { subject, at } = aim;
-    const back = await commit(place, {
-      // A branch that was brought up to its base for the landing stays so.
-      tree: `${landing.made}^1^{tree}`,
-      parents: [landing.made],
-      subject,
-      trailers: {},
-      at,
-    });
-    const result = await mergeTrees(place, now, back);
-    if ("entries" in result)
-      return ok({ state: "refused", why: "later commits changed the same", paths: result.files });
-    const trailers = { "Bosun-Undo": landing.made };
-    const plan = { tree: result.tree, parents: [now], old: now, from: now, trailers, undoes: landing.made };
-    return ok(await planned(place, aim, plan));
-  });
-}
-
-const isUndone = (place: Place) => landings(place)?.length === 0;
-
-function holdsAll(place: Place, branch: string) {
-  return fails("usage", `${branch} already holds what ${place.session_id} made.`, {
-    hint: isUndone(place)
-      ? "`git revert` of the commit that took it back brings it again."
-      : `bosun diff ${place.session_id}`,
-  });
-}
-
-function noSession(place: Place) {
-  return fails("not_found", `${repositoryOf(place)} does not hold a session.`, { hint: "Was it discarded?" });
-}
-
-/** The commit of the person's branch, brought into the session's repository; undefined if there is no such branch. */
-async function fetched(place: Place, root: string, branch: string): Promise<string | undefined> {
-  const { yes, text } = await answered(place.git(root, ["rev-parse", "--quiet", "--verify", branch]));
-  if (!yes) return undefined;
-  const repository = repositoryOf(place);
-  await place.git(repository, ["fetch", "--", root, `+${branch}:${OLD}`], { repository });
-  return text;
-}
-
-interface Plan extends Pick<Landing, "old" | "from" | "undoes"> {
-  readonly tree: string;
-  readonly parents: readonly string[];
-  readonly trailers: Readonly<Record<string, string>>;
-}
-
-async function planned(
-  place: Place,
-  aim: Aim,
-  { old, from, undoes, ...content }: Plan,
-  signing?: Awaited<ReturnType<typeof signingOf>>,
-): Promise<Planned> {
-  const { root, isTrusted, branch, subject, at, author } = aim;
-  const made = await commit(place, { ...content, subject, at, ...(author !== undefined && { author }) }, signing);
-  await own(place, ["update-ref", MADE, made]);
-  return {
-    state: "planned",
-    landing: { root, isTrusted, branch, old, from, made, ...(undoes !== undefined && { undoes }) },
-  };
 }
 
 /** Moves the person's branch, and writes exactly what differs into its checkout, if there is one and nothing of the person's is in the way. */

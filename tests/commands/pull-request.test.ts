@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -175,13 +175,19 @@ describe("merge --pr", () => {
     const here = repositoryRig();
     await done(here);
     const there = hub(here);
+    here.git("config", "branch.main.remote", ".");
     here.mine("a.txt", "other\n");
     here.git("commit", "-qam", "other");
     const refused = await typed(here, ["merge", "--pr"], there.env);
     expect([refused.code, there.git("for-each-ref"), there.asked()]).toEqual([1, "", ""]);
     const [, commands = ""] = /conflicts: a\.txt\.[^]*yourself: (git [^]*FETCH_HEAD)/.exec(refused.stderr) ?? [];
     expect(commands).toMatch(/^git switch -c bosun\/s main && git fetch/);
-    expect(() => execFileSync("sh", ["-c", commands], { cwd: here.workspace, env: here.environment })).toThrow();
+    const resolving = spawnSync("sh", ["-c", commands], {
+      cwd: here.workspace,
+      env: here.environment,
+      encoding: "utf8",
+    });
+    expect(resolving.stdout).toContain("CONFLICT");
     here.mine("a.txt", "both\n");
     here.git("commit", "-qam", "resolved");
     const before = untouched(here);

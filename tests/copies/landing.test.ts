@@ -1,15 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  land,
-  type Landing,
-  landings,
-  moveSession,
-  planMerge,
-  planUndo,
-  recoverLanding,
-} from "../../src/copies/landing.ts";
+import { land, type Landing, landings, moveSession, recoverLanding } from "../../src/copies/landing.ts";
+import { planMerge, planUndo } from "../../src/copies/landing-plan.ts";
 import { failureOf, value } from "../results.ts";
 import { AT, begun, contents, lines, merged, type Rig, rig, shell } from "./rig.ts";
 

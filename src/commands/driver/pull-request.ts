@@ -40,13 +40,14 @@ export function pullRequestOf({ place, repository: { root } }: Copies, base: str
     const known = (name: string | undefined) =>
       name !== undefined && listed.some((entry) => entry.startsWith(`remote.${name}.`)) ? name : undefined;
     const of = `branch.${shortBranch(base)}`;
-    const upstream = setting(`${of}.remote`);
+    // "." is the repository itself.
+    const upstream = known(setting(`${of}.remote`));
     const chosen = setting(`${of}.pushremote`) ?? setting("remote.pushdefault") ?? upstream ?? "origin";
     const remote = known(chosen);
     if (remote === undefined)
       return fails("usage", `${root} has no remote ${chosen} to push to.`, { hint: `git remote add ${chosen} URL` });
     const url = await place.git(root, ["remote", "get-url", "--push", remote]);
-    const into = await place.git(root, ["remote", "get-url", known(upstream) ?? remote]);
+    const into = await place.git(root, ["remote", "get-url", upstream ?? remote]);
     const branch = `refs/heads/bosun/${nameOf(place.session_id)}`;
     const [owner, owners] = [ownerIn(url), ownerIn(into)];
     const head = owner === owners ? shortBranch(branch) : `${owner}:${shortBranch(branch)}`;
