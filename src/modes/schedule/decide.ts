@@ -15,7 +15,7 @@ import {
   onUserReview,
 } from "./people.ts";
 import { plansLater } from "./planners.ts";
-import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
+import { checkBase, onRequirement, onSessionOpened, takePlan } from "./planning.ts";
 import { beginHeldBack } from "./offering.ts";
 import { onClarification, onClarificationResponse } from "./questions.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
@@ -35,6 +35,7 @@ export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
       stopExhausted(draft, id);
       beginHeldBack(draft);
     }
+    if (draft.replanned && draft.session.phase !== "closed") checkBase(draft);
     return draft.step();
   });
 }

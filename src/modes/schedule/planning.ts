@@ -147,7 +147,6 @@ export function acceptPlan(draft: Draft, revision?: Revision): void {
   if (revision) revise(draft, revision);
   for (const ticket of draft.all()) if (ticket.gated) draft.tickets.patch(ticket.id, { gated: undefined });
   draft.moveSession("plan_accepted");
-  checkBase(draft);
   armNotice(draft);
   beginReady(draft);
   finishIfAllOver(draft);
@@ -157,7 +156,7 @@ export function acceptPlan(draft: Draft, revision?: Revision): void {
 const MOST_CRITERIA = 100;
 
 /** Runs on the base what the accepted plan checks, which a person has seen by now: what cannot run is known before there is work. Nobody waits for it. */
-function checkBase(draft: Draft): void {
+export function checkBase(draft: Draft): void {
   const { base: commit, plan: [plan] = [] } = draft.session;
   const places = draft.all().flatMap(({ criteria = [] }) => criteria.filter(([sequence]) => sequence === plan));
   if (commit === undefined || places.length === 0) return;
