@@ -276,27 +276,27 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
         'bosun agents build --name architect --description "Minds scalability and technical debt."',
         'bosun agents build --name devops --description "关注部署复杂度和运维成本" --format yaml',
       ],
-      load: () => import("./agents-build.ts"),
+      load: async () => ({ register: (await import("./agents.ts")).registerBuild }),
     },
     "agents list": {
       summary: "the agents there are",
       examples: ["bosun agents list", "bosun agents list --agents-dir crew --json"],
-      load: () => import("./agents-list.ts"),
+      load: async () => ({ register: (await import("./agents.ts")).registerList }),
     },
     "agents show": {
       summary: "an agent as its file says it",
       examples: ["bosun agents show architect"],
-      load: () => import("./agents-show.ts"),
+      load: async () => ({ register: (await import("./agents.ts")).registerShow }),
     },
     "agents validate": {
       summary: "everything that is wrong with agent files",
       examples: ["bosun agents validate", "bosun agents validate architect devops"],
-      load: () => import("./agents-validate.ts"),
+      load: async () => ({ register: (await import("./agents.ts")).registerValidate }),
     },
     "agents try": {
       summary: "one answer of an agent, as it comes",
       examples: ['bosun agents try architect "Which database fits ten writers?"'],
-      load: () => import("./agents-try.ts"),
+      load: async () => ({ register: (await import("./agents.ts")).registerTry }),
     },
     models: {
       summary: "the providers of models, and whether they answer",
