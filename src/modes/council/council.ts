@@ -1,9 +1,10 @@
 import type { Descriptor } from "../../kernel/kit/descriptor.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
-import { councilMailbox, SENT } from "./mailbox.ts";
-import { councilPresentation } from "./presentation.ts";
-import { type Council, type CouncilInput, ID, isReserved, type Participant, standingOf } from "./state.ts";
 import { QUORUM, THRESHOLD } from "../../kernel/kit/votes.ts";
+import type { ResultPart } from "../../kernel/presentation.ts";
+import { type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
+import { councilMailbox, SENT } from "./mailbox.ts";
+import { type Council, type CouncilInput, ID, isReserved, type Participant, standingOf } from "./state.ts";
 
 const WHO = { type: "string", pattern: ID };
 const LIST = { type: "array", minItems: 0, maxItems: 200, default: [] };
@@ -99,7 +100,31 @@ export const council: Descriptor<CouncilInput, Council, Participant> = {
       { flags: "--decides <when>", field: "decides", description: "early (default) or full: when all have voted" },
     ],
   },
-  presentation: councilPresentation,
+  presentation: {
+    statuses: {
+      asked: { icon: ">", tone: "busy", stage: "begun" },
+      invited: { icon: "·", tone: "quiet", stage: "waiting" },
+      joined: { icon: "+", tone: "good", stage: "done" },
+      voted: { icon: "+", tone: "good", stage: "done" },
+      declined: { icon: "-", tone: "quiet", stage: "failed" },
+      left: { icon: "-", tone: "quiet", stage: "failed" },
+    },
+    lines: {
+      agenda_item: ["title"],
+      comment: ["text"],
+      proposal: ["title", "status"],
+      vote: ["vote"],
+      state_change: ["new_state"],
+      summary: ["summary_text"],
+      proposal_result: ["status"],
+      participant: ["status"],
+    },
+    seats: ({ participants }) => listOf(participants).map((one) => textOf(objectOf(one).agent_id)),
+    parts: (result) => [
+      { title: "Summary", text: textOf(result.summary), points: [] },
+      ...listOf(result.proposals).map((proposal) => proposalPart(objectOf(proposal))),
+    ],
+  },
   mailbox: councilMailbox,
   shown: ({ id, display_name = id }) => ({ title: display_name, owner: id }),
   projection: standingOf,
@@ -124,4 +149,24 @@ function check({ participants, facilitator, creator, weights, veto, tie }: Counc
       ? [{ pointer: "/tie", what: "a tie that the facilitator decides needs a facilitator" }]
       : []),
   ];
+}
+
+function proposalPart({ proposal_id, title, details, status, result }: JsonObject): ResultPart {
+  const { counts, rule, missing, dissent } = objectOf(result);
+  const { yes, no, abstain } = objectOf(counts);
+  const votes =
+    result === undefined ? [] : [`${Number(yes)} yes, ${Number(no)} no, ${Number(abstain)} abstained; ${textOf(rule)}`];
+  const silent = listOf(missing).map(textOf);
+  const against = listOf(dissent).map(objectOf);
+  return {
+    title: `${textOf(proposal_id)} ${textOf(status)}: ${textOf(title)}`,
+    text: textOf(details),
+    points: [
+      ...votes,
+      ...(silent.length > 0 ? [`did not vote: ${silent.join(", ")}`] : []),
+      ...against.map(
+        ({ agent_id, vote, rationale }) => `${textOf(agent_id)} said ${textOf(vote)}: ${textOf(rationale)}`,
+      ),
+    ],
+  };
 }

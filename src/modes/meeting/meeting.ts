@@ -2,10 +2,10 @@ import type { Descriptor } from "../../kernel/kit/descriptor.ts";
 import { introduced, type Seated } from "../../kernel/kit/seated.ts";
 import type { Self, Subject, View } from "../../kernel/kit/state.ts";
 import { from } from "../../kernel/references.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
-import { meetingPresentation } from "./presentation.ts";
+import type { ResultPart } from "../../kernel/presentation.ts";
 
 /** The input of a meeting. `agents` and `pm` are role ids; `output_dir` is the folder for the report, from the workspace. */
 interface MeetingInput extends Pick<Meeting, "max_rounds" | "output_dir"> {
@@ -87,7 +87,30 @@ export const meeting: Descriptor<MeetingInput, Meeting, Agent> = {
       { flags: "--output-dir <directory>", field: "output_dir", description: "for the report (default: reports)" },
     ],
   },
-  presentation: meetingPresentation,
+  presentation: {
+    statementName: "contribution",
+    statuses: {
+      speaking: { icon: ">", tone: "busy", stage: "begun" },
+      passed: { icon: "!", tone: "warn", stage: "failed" },
+      waiting: { icon: "·", tone: "quiet", stage: "waiting" },
+      heard: { icon: "+", tone: "good", stage: "done" },
+      uncalled: { icon: "·", tone: "quiet", stage: "waiting" },
+      left: { icon: "-", tone: "quiet", stage: "failed" },
+    },
+    lines: { pm_decision: ["prompt_for_agent", "final_report"] },
+    closingReasons: { no_report: "The PM wrote no report: the whiteboard stands in its place." },
+    document({ session_id, requirement, result }) {
+      const { conclusion, output_dir } = objectOf(result);
+      const text = conclusion === undefined ? boardText(textOf(requirement), objectOf(result)) : textOf(conclusion);
+      return { path: `${textOf(output_dir)}/meeting-${textOf(session_id)}.md`, text };
+    },
+    parts: (result) => [
+      result.conclusion === undefined
+        ? { title: "No report", text: "The meeting ended without one.", points: [] }
+        : { title: `Report of ${textOf(result.pm)}`, text: textOf(result.conclusion), points: [] },
+      ...entriesOf(result),
+    ],
+  },
   shown: ({ id, said }) => ({ title: said === undefined ? id : from(said, "/summary"), owner: id }),
   projection: meetingState,
 };
@@ -111,3 +134,15 @@ export function meetingState(session: View<Meeting, Agent>): JsonObject {
 
 /** Whether an agent can be asked. */
 export const isHere = ({ status }: Agent): boolean => status !== "left";
+
+function entriesOf({ scratchpad }: JsonObject): ResultPart[] {
+  return listOf(scratchpad)
+    .map(objectOf)
+    .map(({ agent_name, content }) => ({ title: textOf(agent_name), text: textOf(content), points: [] }));
+}
+
+/** The whiteboard in Markdown, in place of a report. */
+function boardText(topic: string, result: JsonObject): string {
+  const entries = entriesOf(result).map(({ title, text }) => `## ${title}\n\n${text}`);
+  return [`# ${topic}`, "The meeting ended without a report. This is its whiteboard.", ...entries].join("\n\n");
+}
