@@ -1,9 +1,12 @@
-import { shownStatus } from "../kernel/presentation.ts";
+import { type Presentation, shownStatus, statusesOf } from "../kernel/presentation.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
+import { UNAVAILABLE } from "../kernel/outages.ts";
+import { briefWords, totalWords } from "../log/usage-words.ts";
+import type { Standing } from "../runtime/feed/standing.ts";
 import { clipped, hanging, safeLine, wrapped } from "./display.ts";
 import { showEnding } from "./ending.ts";
 import { LiveLine } from "./live-line.ts";
-import { PROGRESS_MS, PendingProgress } from "./progress.ts";
+import { PendingProgress, PROGRESS_MS } from "./progress.ts";
 import { HEARTBEAT_MS, type Opening, type Reporter } from "./reporter.ts";
 import { RecordFormatter } from "./record-formatter.ts";
 import { BRIEF, type RecordLine } from "./record-event.ts";
@@ -12,8 +15,9 @@ import type { Style, Terminal } from "./terminal.ts";
 import { TICKET_WIDTH, timelineLines } from "./timeline.ts";
 import { TurnLines } from "./turn-lines.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
-import { counted, localize } from "./words.ts";
-import { doneOf, isOfWork, standingWords, summaryWords } from "./standing-words.ts";
+import { counted, localize, runningWords } from "./words.ts";
+import { heldWords } from "./hold-words.ts";
+import { statusWords } from "./status.ts";
 
 /** Prints a line for everything that happens, for plain terminals, pipes, logs and automatic builds. */
 export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "err" | "canRedraw">): Reporter {
@@ -132,4 +136,65 @@ function whereWords({ session_id, workspace, elsewhere }: Opening): [words: stri
       ? "stops it, closing this terminal does not"
       : "detaches, and the session continues to run";
   return [[`in ${safeLine(workspace)}`], [`Ctrl-C ${ctrl_c}:`, `bosun attach ${session_id}`]];
+}
+
+/** `7/20`: how many subjects are done. */
+function doneOf(counts: Standing["counts"], presentation: Presentation | undefined): string {
+  return `${sumOf(counts, statusesOf(presentation, "done"))}/${allOf(counts)}`;
+}
+
+/** Whether subjects do work. Those that state something are never done. */
+function isOfWork(presentation: Presentation | undefined): boolean {
+  return presentation !== undefined && presentation.statementName === undefined;
+}
+
+function sumOf(counts: Standing["counts"], statuses: readonly string[]): number {
+  return statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
+}
+
+function statesOf(counts: Standing["counts"]): string[] {
+  return Object.entries(counts).flatMap(([status, count]) => (count > 0 ? [`${count} ${statusWords(status)}`] : []));
+}
+
+function allOf(counts: Standing["counts"]): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** A session's standing in one line: which role works on what and for how long, running checks, held roles, and the counts. */
+function standingWords(
+  { state, counts, turns, waiting, usage, running, checking, held }: Standing,
+  now: number,
+): string {
+  const states = statesOf(counts);
+  return [
+    `${state}: ${runningWords(running, now) || "no agent"}`,
+    ...(checking.length > 0 ? [`checking ${checking.join(", ")}`] : []),
+    ...(held.length > 0 ? [`held: ${heldWords(held).join(", ")}`] : []),
+    ...(states.length > 0 ? [states.join(", ")] : []),
+    counted(turns, "turn"),
+    ...totalWords(usage),
+    ...(waiting > 0 ? [`${counted(waiting, "answer")} awaited`] : []),
+  ].join("; ");
+}
+
+/** A short summary, the most important parts first: `7/20 done · 6 at work · 1 needs you · $1.20`. */
+export function summaryWords(
+  { state, counts, waiting, usage, running, checking, held }: Standing,
+  presentation: Presentation | undefined,
+): string {
+  const { outages = [], others = [] } = Object.groupBy(held, ({ reason }) =>
+    reason === UNAVAILABLE ? "outages" : "others",
+  );
+  const busy = running.length + checking.length;
+  const errors = sumOf(counts, statusesOf(presentation, "failed"));
+  return [
+    ...(state === "paused" ? [state] : []),
+    ...(isOfWork(presentation) && allOf(counts) > 0 ? [`${doneOf(counts, presentation)} done`] : statesOf(counts)),
+    ...(busy > 0 ? [`${busy} at work`] : []),
+    ...(waiting > 0 ? [waiting === 1 ? "1 needs you" : `${waiting} need you`] : []),
+    ...(errors > 0 ? [`${errors} failed`] : []),
+    ...heldWords(outages),
+    ...(others.length > 0 ? [`${others.length} held`] : []),
+    ...briefWords(usage),
+  ].join(" · ");
 }

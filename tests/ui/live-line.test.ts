@@ -9,7 +9,7 @@ import { widthOf } from "../../src/lib/text-layout.ts";
 import { LiveLine } from "../../src/ui/live-line.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
 import type { Opening } from "../../src/ui/reporter.ts";
-import { summaryWords } from "../../src/ui/standing-words.ts";
+import { summaryWords } from "../../src/ui/plain.ts";
 import { localTime } from "../../src/ui/timeline.ts";
 import { outputOn } from "../../src/ui/terminal.ts";
 
