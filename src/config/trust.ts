@@ -1,4 +1,6 @@
-import { basename, join } from "node:path";
+import { basename, extname, join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { parseDocument } from "yaml";
 import { canonicalJson } from "../lib/canonical.ts";
 import { makeDirectory, ownLines, replaceOwn } from "../lib/files.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
@@ -7,6 +9,7 @@ import { err, ok } from "../lib/result.ts";
 import { type Finding, printable } from "../protocol/document/problem.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
+import { repositoryRoot } from "../lib/git-directories.ts";
 import { type Configuration, readProject } from "./configuration.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
 import { type Environment, findProjectConfiguration } from "./found.ts";
@@ -182,4 +185,29 @@ export function filesOf({ settings, roles, crews, prompts }: Configuration): Map
 
 function fileOf(environment: Environment): string {
   return join(stateFolder(environment), "trusted");
+}
+
+/** Adds a command to `allowed_commands` of the project's settings, which stay trusted. Returns the file. Failures: `trust`, `configuration`, `environment`. */
+export function allowAlways(environment: Environment, workspace: string, command: string): Fallible<string> {
+  const found = findProjectConfiguration(workspace);
+  const before = found.ok ? found.value && readProject(found.value) : found;
+  if (before?.ok === false) return before;
+  const folder = before?.value.found.folder ?? join(repositoryRoot(workspace) ?? workspace, ".bosun");
+  const untrusted = () => fails("trust", `${folder} is not trusted.`, { hint: "Read it, and run bosun trust." });
+  if (before && !isTrusted(environment, before.value)) return untrusted();
+  const file = before?.value.settings?.path ?? join(folder, "scheduler_config.yaml");
+  const files = before ? filesOf(before.value) : new Map<string, string>();
+  try {
+    const document = parseDocument(files.get(file) ?? "");
+    if (document.has("allowed_commands")) document.addIn(["allowed_commands"], command);
+    else document.set("allowed_commands", [command]);
+    files.set(file, extname(file) === ".json" ? `${JSON.stringify(document, undefined, 2)}\n` : String(document));
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(file, files.get(file) ?? "");
+  } catch (error) {
+    return fails("environment", `${file} cannot be changed: ${(error as Error).message}.`);
+  }
+  const trusted = trustWritten(environment, workspace, files);
+  if (!trusted.ok) return trusted;
+  return trusted.value ? ok(file) : untrusted();
 }

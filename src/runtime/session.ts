@@ -26,7 +26,7 @@ import { type NotificationHook, Notifications, type SentNotification } from "./n
 import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
 import { withheldFrom } from "./secrets.ts";
 import { markOf } from "./time/session-time.ts";
-import { TimeWatch } from "./time/time-watch.ts";
+import { TimeWatch } from "./time/timers.ts";
 import { Workload } from "./workload.ts";
 
 /** What `assemble` makes a session from: its environment and its current state. */

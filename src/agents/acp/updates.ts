@@ -1,5 +1,7 @@
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { countOf, isCount, type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { oneLine } from "../cli/messages.ts";
+import type { Usage } from "../../protocol/payload.ts";
+import { sumOf } from "../usage.ts";
 
 /** What is known about a tool call so far. */
 export interface ToolCall {
@@ -139,4 +141,31 @@ function innerText(part: Json): string {
 function textOf(content: Json | undefined): string {
   const { type, text } = objectOf(content);
   return type === "text" && typeof text === "string" ? text : "";
+}
+
+/**
+ * The usage of one prompt, from its response. `_meta.quota` counts the requests of all models, of which claude-agent-acp leaves some out of `usage`;
+ * gemini reports nothing else.
+ */
+export function countsOf({ usage, _meta }: JsonObject): Usage | undefined {
+  const { model_usage, token_count } = objectOf(objectOf(_meta).quota);
+  const byModel = listOf(model_usage).map((model) => countsIn(objectOf(objectOf(model).token_count)));
+  const known = byModel.filter((counts) => counts !== undefined);
+  if (known.length > 0 && known.length === byModel.length) return sumOf(known);
+  return countsIn(objectOf(usage)) ?? countsIn(objectOf(token_count));
+}
+
+/** Some agents leave cached tokens out of the input; their total is then the sum of all counts. */
+function countsIn(told: JsonObject): Usage | undefined {
+  const input = told.inputTokens ?? told.input_tokens;
+  const output = told.outputTokens ?? told.output_tokens;
+  const read = told.cachedReadTokens ?? told.cachedInputTokens;
+  if (!isCount(input) || !isCount(output)) return undefined;
+  const cached = countOf(read) + countOf(told.cachedWriteTokens);
+  const isLeftOut = isCount(told.totalTokens) && told.totalTokens >= input + output + cached;
+  return {
+    input_tokens: input + (isLeftOut ? cached : 0),
+    output_tokens: output,
+    ...(isCount(read) ? { cached_tokens: read } : {}),
+  };
 }

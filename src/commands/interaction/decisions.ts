@@ -1,4 +1,4 @@
-import { allowAlways } from "../../config/allow-always.ts";
+import { allowAlways } from "../../config/trust.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { type Choice, promptChoice } from "../../ui/choices.ts";

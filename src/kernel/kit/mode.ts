@@ -4,8 +4,10 @@ import { isNotice } from "../../protocol/payload.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
 import { childId } from "../children.ts";
-import type { Command, Fact, FactOf, Mode } from "../mode.ts";
+import type { Command, Fact, FactOf, Mode, TurnDraft, TurnStamp } from "../mode.ts";
 import { notPermitted, stepOf } from "../step.ts";
+import { defined, listOf } from "../../lib/json.ts";
+import { from } from "../references.ts";
 import { onClarification, onClarificationResponse } from "./asks.ts";
 import { contradictionsIn } from "./contradictions.ts";
 import { beginningOf, type Descriptor, readerOf, rightsOf } from "./descriptor.ts";
@@ -14,10 +16,11 @@ import { counted, endedTurn, MODE_TIMER, retriedBy, waitingForSession, waitsForC
 import { readInput } from "./input.ts";
 import { lifecyclesOf } from "./lifecycles.ts";
 import { onCommand, onRecovered, onStopped } from "./people.ts";
-import { request } from "./request.ts";
 import type { Handlers, Kit, Rules } from "./rules.ts";
-import type { KitState, Self, Subject } from "./state.ts";
+import { type KitState, type Self, type Subject, viewOf } from "./state.ts";
 import { refuseAnswer, setBack } from "./trouble.ts";
+import { clarificationsIn } from "./questions.ts";
+import { transcriptOf } from "./views.ts";
 
 /** Makes a mode from its descriptor and its rules. Throws if they contradict themselves, and says everything that does. */
 export function modeOf<I, S extends Self, U extends Subject>(
@@ -202,4 +205,38 @@ function onOutsider<S extends Self, U extends Subject>({ rules }: Kit<S, U>, dra
   const why = handle?.(draft, fact as FactOf<"error">, draft.subject(fact.subject));
   if (why) draft.out.refuse(why);
   else draft.keep();
+}
+
+/** The request of an offered or open turn, with the context that an agent without memory needs. */
+function request<S extends Self, U extends Subject>(
+  { descriptor, rules, rights }: Kit<S, U>,
+  state: KitState<S, U>,
+  { subject: id, turn_id }: TurnStamp,
+): TurnDraft {
+  const { self, subjects, said } = state;
+  const one = id === undefined ? undefined : subjects.get(id);
+  const turn = id === undefined ? self?.turn : one?.turn;
+  if (!self || turn?.turn_id !== turn_id) throw new Error(`nobody holds turn ${turn_id}`);
+  const { payload, context, answers, choices, view } = rules.question(viewOf(self, state), one);
+  // In the order in which they were sent.
+  const notes = [...(self.notes ?? []), ...(one?.notes ?? [])].toSorted((a, b) => a - b);
+  const questions = [...(self.questions ?? []), ...(one?.questions ?? [])];
+  const { type, role_id } = rules.seat(self, one).seat;
+  const shown = view && transcriptOf([...said.values()], descriptor.lines ?? {}, { view, reader: role_id, ...turn });
+  const transcript = shown && [...listOf(context?.transcript), ...shown];
+  return {
+    expects: expectedAnswers(rights, type, turn.message).filter(
+      (answer) => answer === "error" || (answers?.includes(answer) ?? true),
+    ),
+    ...defined({ choices }),
+    message: { payload_type: turn.message, payload },
+    context: {
+      requirement: from(self.opened, `/input/${descriptor.requirement}`),
+      ...context,
+      ...defined({ transcript }),
+      ...(questions.length > 0 ? { clarifications: questions.flatMap(clarificationsIn) } : {}),
+      ...(notes.length > 0 ? { notes: notes.map((sequence) => from(sequence, "/text")) } : {}),
+      ...(turn.refused ? { refused: turn.refused } : {}),
+    },
+  };
 }

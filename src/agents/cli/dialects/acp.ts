@@ -8,8 +8,7 @@ import type { Refusal } from "../../../protocol/refusal.ts";
 import { Connection } from "../../acp/connection.ts";
 import { type AgentSession, chooseMode, chooseModel, introduce, openSession } from "../../acp/conversation.ts";
 import { askedIn, optionFor } from "../../acp/permission.ts";
-import { Updates } from "../../acp/updates.ts";
-import { countsOf } from "../../acp/usage.ts";
+import { countsOf, Updates } from "../../acp/updates.ts";
 import { complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
 import { answered } from "../../permissions/decision.ts";
@@ -17,8 +16,15 @@ import { sumOf } from "../../usage.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
-import { type Dialect, type DialectTurn, inNewConversation, type Port } from "./dialect.ts";
-import type { ProcessPlan, Reader, ReadOutput } from "./dialect.ts";
+import {
+  type Dialect,
+  type DialectTurn,
+  inNewConversation,
+  type Port,
+  type ProcessPlan,
+  type Reader,
+  type ReadOutput,
+} from "./dialect.ts";
 
 /** The Agent Client Protocol: JSON-RPC on stdin and stdout, for any agent of the backend `acp`. */
 export const acp: Dialect = (turn) => spoken(turn, turn.request.role.cli_command ?? []);
