@@ -37,7 +37,6 @@ export interface LaunchSpec {
 /** A sandbox level: see SPEC.md, "Sandboxes". */
 export type SandboxLevel = Exclude<Sandbox, "none">;
 
-/** The sandbox of one process. */
 export interface Isolation {
   readonly level: SandboxLevel;
   /** Whether a missing sandbox is a failure; otherwise the process starts without one. */

@@ -41,7 +41,6 @@ export interface SessionMarker {
   readonly folder: string;
 }
 
-/** The marker of a process with this environment. */
 export function markerOf(environment: Readonly<Record<string, string>>): ProcessMarker {
   if (environment["BOSUN_SESSION_ID"] === undefined) return NONE;
   return new Map(NAMES.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));

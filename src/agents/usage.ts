@@ -1,6 +1,5 @@
 import type { Usage } from "../protocol/payload.ts";
 
-/** What a usage counts. */
 export const USAGE_KEYS = ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] as const;
 
 /** The sum of usages; undefined if there are none. A number that one of them did not report is unknown, not zero. */

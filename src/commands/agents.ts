@@ -47,7 +47,6 @@ async function build(context: CommandContext, _words: readonly string[], options
   });
 }
 
-/** The options of the commands that read agent files. */
 function addReadOptions(command: Command): void {
   addAgentsOption(command);
   command.option("--json", "one JSON value on stdout");

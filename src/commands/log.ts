@@ -101,7 +101,6 @@ interface Story {
   readonly out: Output;
   readonly store: StoreReader;
   readonly target: Target;
-  /** The folder with the output of agents. */
   readonly output: string;
   readonly formatter: RecordFormatter;
   readonly presentation: Presentation | undefined;

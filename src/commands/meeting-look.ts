@@ -145,7 +145,6 @@ function messageLine({ message_id, timestamp_utc, agent_id, message_type, ...sai
   return lineOf([message_id, timestamp_utc, agent_id, message_type, ...words]);
 }
 
-/** The texts of a list in one line. */
 function lineOf(words: readonly unknown[]): string {
   return safeLine(words.flatMap((word) => (typeof word === "string" ? [word] : [])).join("  "));
 }

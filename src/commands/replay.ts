@@ -69,7 +69,6 @@ export function register(command: Command): Action<ReplayOptions> {
   return replay;
 }
 
-/** An option that opens the player. */
 function playing(flags: string, description: string): Option {
   return new Option(flags, description).conflicts(["verify", "json", "follow", "list", "from", "to"]);
 }
@@ -102,7 +101,6 @@ async function replay(context: CommandContext, [named]: readonly string[], optio
   );
 }
 
-/** Whether an option asks for the player. */
 function isAsked({ play, at, speed, step }: ReplayOptions): boolean {
   return [play, at, speed, step].some((one) => one !== undefined);
 }

@@ -75,7 +75,6 @@ async function report(context: CommandContext, [named]: readonly string[], optio
   return ok(isDamaged(made.value.proof) ? EXIT_VERIFICATION : EXIT_DONE);
 }
 
-/** A file to write. */
 interface ReportFile {
   readonly path: string;
   readonly parts: (report: SessionReport) => Iterable<string>;

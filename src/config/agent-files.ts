@@ -32,7 +32,6 @@ export function agentFilesIn(folder: string): Fallible<Map<string, readonly stri
   return ok(Map.groupBy(files, agentIn));
 }
 
-/** The name of the agent in a file. */
 function agentIn(path: string): string {
   return basename(path, extname(path));
 }
@@ -63,7 +62,6 @@ export async function agentFindings(value: Parameters<typeof checkSchema>[1], na
   return [...other, ...taken, ...(await contentFindings(agent, ""))];
 }
 
-/** The role that an agent takes in a session. */
 export function roleOfAgent({ name, role, description, input_schema, output_schema, ...model }: AgentFile): Role {
   const schemas = { input_schema: input_schema || undefined, output_schema: output_schema || undefined };
   const metadata = description === undefined ? undefined : { description };

@@ -1,14 +1,12 @@
 import { basename } from "node:path";
 import type { Role } from "../protocol/roles.ts";
 
-/** An agent program that Bosun knows. */
 export interface AgentProgram {
   readonly title: string;
   /** The newest version that Bosun was tested with. */
   readonly tested: string;
   /** The oldest version that is known to accept all the flags that Bosun passes; an older one is refused. */
   readonly needs?: string;
-  /** Its package on the npm registry. */
   readonly package: string;
   /** The command that installs it, or updates it to its newest version. */
   readonly install: string;

@@ -10,7 +10,6 @@ import type { ReadFile, TextSource } from "./read-text.ts";
 /** The formats of configuration files. */
 export const EXTENSIONS = [".json", ".yaml", ".yml"];
 
-/** The environment variables of a process, by name. */
 export type Environment = { readonly [name: string]: string | undefined };
 
 /** A configuration folder that was found, not named on the command line: the project's `.bosun/`, or the user's own. */

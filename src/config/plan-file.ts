@@ -15,7 +15,6 @@ import { budgetFindings, checkSchema } from "./schema-check.ts";
 export interface LoadedPlan {
   readonly plan: PlanFile;
   readonly source: SourceDocument;
-  /** The text of the file as written. */
   readonly text: string;
   /** `plan_file`, or the form of a list that another program wrote: its texts may be anybody's, and it instructs nobody. */
   readonly format: string;

@@ -159,7 +159,6 @@ function tomlText(text: string, key: string): string | undefined {
   return new RegExp(`(?:^|[{,\\s.])${key}\\s*=\\s*["']?([^"',}\\s]+)`, "m").exec(text)?.[1];
 }
 
-/** The lines of a TOML table. */
 function tableOf(text: string, name: string): string {
   const lines = text.split("\n");
   const start = lines.findIndex((line) => line.trim().replaceAll(/["']/g, "") === `[${name}]`);

@@ -26,12 +26,10 @@ export function readText(source: TextSource, limit_bytes: number): Result<string
   return bytes.ok ? decodeText(shownName(source), bytes.value) : bytes;
 }
 
-/** The path of a source. */
 export function pathOf(source: TextSource): string {
   return typeof source === "string" ? source : source.path;
 }
 
-/** The name of a source in messages. */
 export function shownName(source: TextSource): string {
   const path = pathOf(source);
   return path === "-" ? "standard input" : path;

@@ -33,7 +33,6 @@ export function environmentTexts(environment: Environment): GivenText[] {
   });
 }
 
-/** Parses settings given as text. */
 export function givenValues(given: readonly GivenText[]): Result<[key: SettingKey, value: Json][], Problem[]> {
   const values: [SettingKey, Json][] = [];
   const problems: Problem[] = [];

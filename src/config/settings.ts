@@ -37,7 +37,6 @@ export interface SettingSources {
   readonly at_terminal: boolean;
 }
 
-/** A session's settings. */
 export interface Settings {
   readonly values: ResolvedConfiguration;
   /** Applied to the roles when a session begins, and not recorded. */
@@ -52,7 +51,6 @@ export interface Origin {
   readonly where: string;
 }
 
-/** The settings of one source. */
 interface Layer {
   readonly value: JsonObject;
   readonly from: Origin["from"];

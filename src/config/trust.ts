@@ -177,7 +177,6 @@ export function trustWritten(
   return remembered.ok ? ok(true) : remembered;
 }
 
-/** The texts of a configuration by their paths. */
 export function filesOf({ settings, roles, crews, prompts }: Configuration): Map<string, string> {
   const files = [settings, roles, ...crews, ...prompts].filter((file) => file !== undefined);
   return new Map(files.map(({ path, bytes }) => [path, Buffer.from(bytes).toString()]));

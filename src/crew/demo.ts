@@ -17,12 +17,10 @@ const INTERNAL = 70;
 
 /** What `bosun demo` passes, as JSON. */
 interface Wishes {
-  /** The file of the `bosun` program. */
   readonly program: string;
   /** How the user calls the program. */
   readonly typed: string;
   readonly home: string;
-  /** The folder where Bosun is installed. */
   readonly installed: string;
   readonly reporter: string;
   readonly keep: boolean;

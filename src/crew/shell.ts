@@ -77,7 +77,6 @@ const ENDED_BY_SIGTERM = 143;
 /** How long after the end of a step a signal to the whole group can arrive here, in ms. */
 const OWN_SIGNAL_MS = 100;
 
-/** The work on one instruction. */
 class Work {
   readonly #turn: Turn;
   readonly #evidence: JsonObject[] = [];

@@ -86,7 +86,6 @@ function required(value: Json | undefined, name: string): string {
 /** A program without a model uses nothing. It reports that, because unknown usage cannot be held against a budget. */
 const NOTHING_USED = { input_tokens: 0, output_tokens: 0, cost_usd: 0 };
 
-/** Prints the answer of this turn on stdout. */
 export function sayAnswer(turn: Turn, { payload_type, payload }: Reply): void {
   say(turn, { payload_type, payload: { ...payload, usage: NOTHING_USED } });
 }

@@ -139,7 +139,6 @@ function markTold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   if (turn) changes.push(put("turn", turn.turn_id, { ...withConversation(turn, fact), told: true }));
 }
 
-/** Adds the ledger's changes for one command. */
 function accountCommand(ledger: Ledger, fact: Fact, command: Command, changes: Change[]): void {
   switch (command.do) {
     case "offer_turn": {

@@ -163,7 +163,6 @@ interface Counted extends Used {
   readonly untold_turns?: number;
 }
 
-/** Adds the usage of one run. */
 export function withRun<T extends Counted>(figures: T, usage: Told | undefined): T {
   const sum = withUsage(figures, usage);
   return withUnknown(sum, usage?.cost_usd === undefined ? 1 : 0, hidesTokens(usage) ? 1 : 0);

@@ -41,7 +41,6 @@ export function fittingDraft<D extends Quoting>(
   return last;
 }
 
-/** The context with one more note. */
 export function withNote(context: JsonObject, note: string): JsonObject {
   const notes = Array.isArray(context.notes) ? (context.notes as readonly Json[]) : [];
   return { ...context, notes: [...notes, note] };

@@ -174,7 +174,6 @@ export function stopFor(
   };
 }
 
-/** Describes a held role to a person. */
 export function heldRole({
   role_id,
   account,

@@ -35,7 +35,6 @@ export interface ResultPart {
   readonly points: readonly string[];
 }
 
-/** How a status of subjects is shown. */
 export interface StatusShown {
   /** One character, so that a status is never told by its colour alone. */
   readonly icon: string;

@@ -74,7 +74,6 @@ export function fitting(value: JsonObject | readonly Json[], bytes: number): Jso
   return { $fit: [value, bytes] };
 }
 
-/** How references are resolved. */
 interface Resolving {
   readonly lookup: Lookup;
   /** How quoted values are shortened; whole if absent. */
@@ -224,7 +223,6 @@ function textOf(value: Json | undefined): string[] {
   return typeof text === "string" ? [text] : [];
 }
 
-/** A `history[]` entry without its payload. */
 function historyEntry(sequence: number, recorded: Recorded): Json {
   const subject = recorded.record.ticket_id;
   const effect = recorded.record.effects?.find((one) => subject === undefined || one.ticket_id === subject);

@@ -40,7 +40,6 @@ export function roleTermsOf(roles: Roles): Pick<LedgerTerms, "budgets" | "rates"
   return { ...(budgets.length > 0 ? { budgets } : {}), ...(rates.length > 0 ? { rates } : {}) };
 }
 
-/** Whether the role has a time budget. */
 export function countsTime({ terms }: Ledger, role_id: string): boolean {
   return terms.budgets?.some(([one, { wall_s }]) => one === role_id && wall_s !== undefined) === true;
 }

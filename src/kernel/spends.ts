@@ -40,7 +40,6 @@ export function hasRun({ terms, turns, spends }: Ledger, role_id: string, turn_i
   return terms.child === true || ended > unstarted_turns || [...turns.values()].some(isOther);
 }
 
-/** The spends of one step, by role and by subject. */
 export class StepSpends {
   readonly #ledger: Ledger;
   readonly #after = new Map<string, LedgerSpend>();
@@ -49,7 +48,6 @@ export class StepSpends {
     this.#ledger = ledger;
   }
 
-  /** Counts a run that this fact ends. */
   ended(fact: Fact): void {
     this.#add(whoseIs(this.#ledger, fact), (spend) => {
       const after = marked(withRun({ ...spend, turns: spend.turns + 1 }, fact.usage), fact.usage);

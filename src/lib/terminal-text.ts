@@ -45,7 +45,6 @@ export function replaceUnsafe(text: string, put: (run: string) => string): strin
   return isPlain(text) && !text.includes("\n") ? text : text.replace(UNSAFE_RUNS, put);
 }
 
-/** Replaces each character that is unsafe on a terminal. */
 export function replaceEachUnsafe(text: string, put: (character: string) => string): string {
   return replaceUnsafe(text, (run) => Array.from(run, put).join(""));
 }

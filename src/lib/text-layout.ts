@@ -7,7 +7,6 @@ import { isPlain } from "./terminal-text.ts";
 /** Printable ASCII, and the characters that screens draw with, each one column wide. */
 const NARROW = /^[ -~─│├└█▓░▸·…]*$/;
 
-/** The width of a line in terminal columns. */
 export function widthOf(line: string): number {
   return NARROW.test(line) ? line.length : library("string-width")(line);
 }

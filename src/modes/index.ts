@@ -11,10 +11,8 @@ import { planning } from "./planning/planning.ts";
 import { pipeline } from "./pipeline/pipeline.ts";
 import { scheduleReader } from "./schedule/reader.ts";
 
-/** The descriptor of any mode of the kit. */
 export type AnyDescriptor = Descriptor<never, never, never>;
 
-/** A mode of this version. */
 interface KnownMode {
   /** The first letter of generated session ids. */
   readonly letter: string;
@@ -51,7 +49,6 @@ function ofKit(descriptor: AnyDescriptor, rules: KnownMode["rules"], discusses?:
   return { letter, reader: readerOfKit(descriptor), rules, discusses: discusses !== undefined, descriptor };
 }
 
-/** The modes of this version, by name. */
 export const MODES: ReadonlyMap<string, KnownMode> = new Map(KNOWN.map((mode) => [mode.reader.name, mode]));
 
 /** The descriptors of the modes of the kit. */

@@ -70,7 +70,6 @@ export function failure(code: FailureCode, message: string, more: More = {}): Fa
   return { code, message, ...defined({ hint: more.hint, details: more.details }) };
 }
 
-/** A result that is this failure. */
 export function fails(code: FailureCode, message: string, more?: More): Result<never, Failure> {
   return err(failure(code, message, more));
 }

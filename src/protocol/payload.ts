@@ -41,7 +41,6 @@ export type AgentPayloadType = (typeof AGENT_PAYLOAD_TYPES)[number];
 const payloadTypes: ReadonlySet<string> = new Set(PAYLOAD_TYPES);
 const agentPayloadTypes: ReadonlySet<string> = new Set(AGENT_PAYLOAD_TYPES);
 
-/** Whether a name is a payload type. */
 export function isPayloadType(name: string): name is PayloadType {
   return payloadTypes.has(name);
 }

@@ -1,4 +1,3 @@
-/** A question that a person was asked. */
 interface AskedQuestion {
   /** The request that asked it. */
   readonly ask_id: string;

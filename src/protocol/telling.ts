@@ -171,7 +171,6 @@ function isInstant(value: Json | undefined): value is Instant {
   return typeof value === "string" && Number.isFinite(Date.parse(value));
 }
 
-/** The objects of a list that have a text in this field. */
 function objects(list: Json | undefined, field: string): JsonObject[] {
   return listOf(list)
     .map(objectOf)

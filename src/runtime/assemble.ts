@@ -100,7 +100,6 @@ export interface Assembled<S>
   readonly repository?: SessionRepository | undefined;
   /** The last record that has its file. */
   readonly published: number;
-  /** The time of the last record. */
   readonly last_at?: Instant;
 }
 

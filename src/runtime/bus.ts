@@ -20,7 +20,6 @@ export type SessionEvent =
   | { readonly kind: "stopping"; readonly reason: StopReason; readonly running: number }
   | { readonly kind: "ended"; readonly end: SessionEnd };
 
-/** The run of a turn that an event is about. */
 export interface TurnAbout {
   readonly turn_id: string;
   readonly run: number;

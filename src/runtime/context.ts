@@ -31,7 +31,6 @@ export interface SessionLease extends Lease {
   readonly reopened?: boolean;
 }
 
-/** What a session is, and what it works with. */
 export interface SessionEnvironment {
   readonly session_id: string;
   readonly opened_at: Instant;

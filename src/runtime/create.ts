@@ -109,7 +109,6 @@ function begin<S>(
   return opened;
 }
 
-/** The first record of a session. */
 function openingOf<S>({ version }: Surroundings, mode: Mode<S>, input: NewSessionInput): JsonObject {
   const { requirement, parent } = input;
   return {

@@ -18,7 +18,6 @@ export const EXIT_TERMINATED = 143;
 /** The signals that stop a program, with their exit codes. A hang-up counts as a termination. */
 export const CODE_OF_SIGNAL = { SIGINT: EXIT_INTERRUPTED, SIGTERM: EXIT_TERMINATED, SIGHUP: EXIT_TERMINATED } as const;
 
-/** A signal that stops a session. */
 export type StopSignal = keyof typeof CODE_OF_SIGNAL;
 
 /** The exit code of a command that waited for the session. `signal` is the signal that stopped it. */

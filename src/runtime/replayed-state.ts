@@ -52,7 +52,6 @@ export function replayState<S>(mode: Mode<S>, lines: Iterable<string>): Replayed
   return { engine, rows };
 }
 
-/** Stores the rows of a replayed state. */
 export function storing<S>(mode: Mode<S>, { rows }: Pick<ReplayedState<S>, "rows">): Change[] {
   const puts = Array.from(rows.values(), ({ collection, id, value }): Change => ({ put: collection, id, value }));
   return [...puts, rowsVersion(mode)];
@@ -109,7 +108,6 @@ export async function leaveState(store: StoreReader, session_id: string): Promis
   });
 }
 
-/** The state of a stored session that has been checked. */
 interface CheckedState<S> extends StoredState<S> {
   /** Replaces stored rows of an earlier version by those of the mode's. */
   readonly rewrite: readonly Change[];

@@ -11,7 +11,6 @@ export function emptyEngine<S>(mode: Mode<S>): Engine<S> {
   return { mode, state: mode.empty(), ledger: emptyLedger() };
 }
 
-/** The values of a collection of a stored session, by id. */
 export function valuesOf<T>(stored: Pick<StoredSession, "rows">, collection: string): Map<string, T> {
   return new Map(Array.from(stored.rows(collection), ({ id, value }) => [id, value as unknown as T]));
 }

@@ -8,14 +8,12 @@ import { verifyCommand } from "./failures.ts";
 import { unwritable } from "./file-system.ts";
 import { guarded } from "./storage-failure.ts";
 
-/** An open connection. */
 export type Database = SqliteDatabase.Database;
 
 /** Maximum time a connection waits for another process's write, in milliseconds. A write takes a few, but much longer on a full disk. */
 const BUSY_TIMEOUT_MS = 10_000;
 const RETRY_MS = 5;
 
-/** The database file of a home. */
 export function databasePath(home: string): string {
   return join(home, "bosun.db");
 }

@@ -37,7 +37,6 @@ export interface Store extends StoreReader {
 
 /** The reading half of a store. Any process may read while the owner writes; a reader never waits for a writer. */
 export interface StoreReader {
-  /** The location of the store, for messages. */
   readonly location: string;
   /**
    * Runs `read` on a snapshot: all its reads see one moment, whatever is committed meanwhile. Only connections for reading take a snapshot. On
@@ -102,7 +101,6 @@ export interface Holder {
   readonly started_at?: Instant;
 }
 
-/** A holder as it is stored. */
 export interface Owner extends Holder {
   readonly started_at: Instant;
 }

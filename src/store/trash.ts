@@ -21,7 +21,6 @@ export interface Trashed {
   readonly isGoing: boolean;
 }
 
-/** The sessions in the trash of a home, by id. */
 export function trashOf(home: string): Trashed[] {
   return namesIn(join(home, "trash")).map((name) => {
     const at = statSync(join(home, "trash", name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
@@ -54,7 +53,6 @@ export function removeSession(home: string, store: Store, { session_id, parent }
   }
 }
 
-/** Takes a session out of the trash. */
 export function restoreSession(home: string, { session_id, isGoing }: Trashed): Fallible<void> {
   if (!isGoing) return guarded(fileOf(home, session_id), () => ok(rmSync(fileOf(home, session_id))));
   return fails("usage", `${session_id} is deleted already, but not wholly.`, { hint: "bosun prune --purge" });

@@ -165,7 +165,6 @@ export function ticketTable(presentation: Presentation, tickets: readonly Ticket
   ];
 }
 
-/** A final line as lists show it. */
 export function asListed(ticket: TicketLine): ListedSubject {
   return { ...ticket, id: ticket.ticket_id };
 }

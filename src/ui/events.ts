@@ -23,7 +23,6 @@ export interface JsonEvent {
   readonly [field: string]: unknown;
 }
 
-/** Serializes an event as one line. */
 export function eventLine(event: JsonEvent): string {
   return safeJson(event);
 }

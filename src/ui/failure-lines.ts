@@ -54,7 +54,6 @@ function isMessage(line: string): boolean {
   return /^\S*\p{Letter}/u.test(line) && !/^Node\.js v\d/.test(line);
 }
 
-/** The results of the criteria that were not met. */
 export function failedResults(payload: JsonObject): JsonObject[] {
   return resultsOf(payload).filter(({ passed }) => passed !== true);
 }

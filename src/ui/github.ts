@@ -64,7 +64,6 @@ const MAX_ANNOTATIONS = 10;
 
 type Naming = Pick<Output, "program" | "anywhere">;
 
-/** The severity of an annotation. */
 type Level = "error" | "warning" | "notice";
 
 /** A line that makes GitHub show an annotation: `::error title=…::…`. Both texts may be untrusted. */

@@ -21,7 +21,6 @@ export function partOf(output: Output, rank: number, write: (paper: Output) => v
   return { ...how, rank, lines: paper.lines };
 }
 
-/** Lays out all parts. */
 export function wholeScreen(parts: readonly Part[]): string[] {
   const shown = parts.filter(({ lines }) => lines.length > 0);
   return shown.flatMap(({ joined, lines }, index) => (joined === true || index === 0 ? lines : ["", ...lines]));

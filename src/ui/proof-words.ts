@@ -1,13 +1,11 @@
 import type { Proof } from "../runtime/proof.ts";
 
-/** One aspect of a proof, and its result. */
 export interface ProofLine {
   readonly found: "ok" | "unknown" | "failed";
   readonly name: string;
   readonly text: string;
 }
 
-/** What a log proves, in lines. */
 export function proofLines({ records, integrity, completeness, decisions }: Proof): ProofLine[] {
   const isEmpty = records === 0 && integrity === "ok";
   const lines = {

@@ -215,7 +215,6 @@ function answersOf({ answers, status }: JsonObject, width: number, questions: Fo
   return `${words.length === 0 ? "" : ` ${quoted(words.join("; "), width)}`}${status === "complete" ? ", no more questions" : ""}`;
 }
 
-/** Who wrote it. */
 export function authorOf({ source, record }: UnsealedRecord): string {
   return record.actor ? `${record.actor.user} (${record.actor.via})` : source;
 }

@@ -50,7 +50,6 @@ export class RecordFormatter {
     return this.#turns.get(turn_id)?.since;
   }
 
-  /** The lines of a record. */
   format(record: UnsealedRecord, options: FormatOptions): RecordLine[] {
     const { turn_id, received_at } = record.record;
     if (record.payload_type === "turn_request" && turn_id !== undefined)

@@ -51,7 +51,6 @@ export interface Opening {
   readonly now: () => Standing;
   /** The session's time, in ms since 1970. The wall clock may differ from that of its records. */
   readonly time: () => number;
-  /** Number of tickets in each state. */
   readonly counts: () => Readonly<Record<string, number>>;
 }
 
@@ -81,7 +80,6 @@ export interface Ending {
   readonly waiting: readonly Waiting[];
   /** Messages that the session did not take before it closed. */
   readonly unheard: readonly Unheard[];
-  /** What its child sessions wait for. */
   readonly children: readonly ChildWaiting[];
   /** The file of the final report, if there is one. */
   readonly report: string | undefined;
@@ -91,7 +89,6 @@ export interface Ending {
   readonly where?: string | undefined;
   /** The folder with the session's record. */
   readonly log: string;
-  /** The commands to type next. */
   readonly next: readonly string[];
 }
 

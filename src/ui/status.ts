@@ -2,7 +2,6 @@ import { type Presentation, shownStatus, type StatusShown, type Tone } from "../
 import { WAITS } from "./merging.ts";
 import type { Style } from "./terminal.ts";
 
-/** The style of each tone on a terminal. */
 export const STYLES: Readonly<Record<Tone, Style | undefined>> = {
   good: "green",
   bad: "red",
@@ -12,7 +11,6 @@ export const STYLES: Readonly<Record<Tone, Style | undefined>> = {
   plain: undefined,
 };
 
-/** How a status is shown on a terminal. */
 export function styledStatus(
   presentation: Presentation | undefined,
   status: string,

@@ -28,14 +28,12 @@ export interface ListedSubject
   /** What its latest report says was done. */
   readonly summary?: string | undefined;
   readonly changed_files?: ChangedFiles | undefined;
-  /** Why it failed. */
   readonly cause?: Cause | undefined;
 }
 
 /** A list of subjects: the dashboard's, the table of `status` and of the end, a report's in every form, a GitHub job's. */
 type ListName = "dashboard" | "table" | "report" | "summary";
 
-/** A list that is shown now. */
 export interface SubjectList {
   readonly name: ListName;
   readonly presentation: Presentation | undefined;

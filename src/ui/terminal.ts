@@ -64,7 +64,6 @@ interface Screen {
   readonly isDumb?: boolean;
 }
 
-/** The terminal of this process. */
 export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";

@@ -73,7 +73,6 @@ export class TypedLine implements OpenPrompt {
     cursorTo(stream, widthOf(before.at(-1) ?? ""));
   }
 
-  /** The rows of the label and a text. */
   #rows(text: string, width: number): string[] {
     const [first = "", ...more] = visibleText(text).split("\n");
     const lines = [...this.#label.slice(0, -1), `${this.#label.at(-1)}${first}`, ...more.map((line) => `> ${line}`)];

@@ -16,7 +16,6 @@ import { allWords, localize, quoted, wordsOf } from "./words.ts";
 /** Maximum width of each report and failure in a review request, in columns. */
 const REPORT_WIDTH = 400;
 
-/** An unanswered question. */
 export interface OpenQuestion extends Answerable {
   readonly kind: "question";
   readonly why?: string | undefined;
@@ -38,7 +37,6 @@ export type Waiting =
       readonly kind: "review";
       readonly ask_id: string;
       readonly ticket_id: string;
-      /** The worker's summary. */
       readonly summary: string;
       readonly outputs: readonly string[];
       readonly issues: readonly string[];
@@ -125,7 +123,6 @@ export interface Unheard {
   readonly again?: string;
 }
 
-/** The command that answers it. */
 export function commandFor(session_id: string, waiting: Waiting): string {
   switch (waiting.kind) {
     case "question":
@@ -149,7 +146,6 @@ function answerCommand(session_id: string, { question_id }: { readonly question_
 /** Maximum length of an answer that is spelled out, in characters. */
 const LONGEST_ANSWER = 60;
 
-/** What is needed, as a sentence. */
 export function sentenceFor(waiting: Waiting): string {
   switch (waiting.kind) {
     case "question":

@@ -45,12 +45,10 @@ export function localize({ program, anywhere = program }: Pick<Output, "program"
   return text.startsWith("bosun ") ? text.replace(COMMAND_ALONE, typed) : text.replace(COMMAND, typed);
 }
 
-/** The commands to type next, one per line. */
 export function nextLines(output: Pick<Output, "program" | "anywhere">, commands: readonly string[]): string[] {
   return commands.map((command, index) => `${index === 0 ? "next" : "    "}    ${localize(output, command)}`);
 }
 
-/** Writes the commands to type next. */
 export function tellNext(output: Output, ...commands: readonly string[]): void {
   for (const line of nextLines(output, commands)) output.line(line);
 }

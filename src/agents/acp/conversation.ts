@@ -10,7 +10,6 @@ const ASKING_MODES = { workspace: ["acceptEdits", "default"], none: ["default"] 
 
 const PROTOCOL_VERSION = 1;
 
-/** An open session with an agent. */
 export interface AgentSession {
   readonly id: string;
   /** The modes and options that the agent offers. */

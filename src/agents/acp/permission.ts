@@ -25,7 +25,6 @@ const NEXT = /[\s,;{}()|"'`=](?=[~/]|\.\.(?:\/|$))/;
 const LINES =
   /^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+|rename to|copy to) (?!\/dev\/null(?:\t|$))|[ \t]*(?=(?:~|\.\.)?\/[\w.]\S*$))([^\t\n]+)/gm;
 
-/** Translates a tool call for which an agent asks permission. */
 export function askedIn(call: ToolCall, workspace: string): AskedPermission {
   const { title, kind, input } = call;
   const why = textOf(input.description);

@@ -15,7 +15,6 @@ export function hasShare(): boolean {
   return left > 0;
 }
 
-/** Counts a handled line. */
 export function countLine(bytes: number): void {
   left -= bytes + LINE;
   renewal ??= setImmediate(renew);

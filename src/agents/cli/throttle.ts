@@ -31,7 +31,6 @@ export class Throttle {
     return this.#waiting;
   }
 
-  /** Ends a pause. */
   close(): void {
     this.#closed.abort();
   }

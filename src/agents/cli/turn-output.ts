@@ -14,7 +14,6 @@ const CONSOLE_LINE_BYTES = 1_048_576;
 const MAX_CONSOLE_EVENTS = 1_000;
 const CONSOLE_EVENT_CHARACTERS = 8_192;
 
-/** The settings that `TurnOutput` needs. */
 interface OutputSettings {
   readonly max_line_bytes: number;
   readonly max_output_bytes: number;

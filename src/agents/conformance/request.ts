@@ -14,7 +14,6 @@ interface LoneTurn extends Pick<TurnRequest, "session_id" | "at" | "role" | "tim
   readonly attempt?: number | undefined;
 }
 
-/** The request of such a turn, whose directories are made. */
 export function loneRequest({ turn, directory, slot = 1, attempt = 1, ...about }: LoneTurn): TurnRequest {
   const turn_id = `t${slot}`;
   const subject = textOf(objectOf(objectOf(turn["context"])["ticket"])["ticket_id"]);

@@ -64,7 +64,6 @@ async function takeTurn(parts: ModelAgentParts, request: TurnRequest, context: T
   }
 }
 
-/** One turn of a model, from its request to its result. */
 class ModelTurn {
   readonly #request: TurnRequest;
   readonly #context: TurnContext;

@@ -35,7 +35,6 @@ const REFUSED = ["refused.payload_type", "refused.code", "refused.pointer", "ref
 
 const SUFFIX = ".md";
 
-/** The built-in templates. */
 export function builtInPrompts(): PromptFile[] {
   const folder = shipped("config", "prompts");
   return readdirSync(folder)

@@ -3,7 +3,6 @@ import type { Environment } from "../../config/found.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 
-/** The context of a command. */
 export interface CommandContext {
   readonly terminal: Terminal;
   /** The current directory, absolute. */
@@ -18,10 +17,8 @@ export interface CommandContext {
 /** How a command ends: with its exit code, or a failure, which has one. */
 export type Exit = Fallible<number>;
 
-/** What a command does. */
 export type Work = (context: CommandContext) => Promise<Exit>;
 
-/** What a command does with the words and options that were typed. */
 export type Action<Options> = (context: CommandContext, words: readonly string[], options: Options) => Promise<Exit>;
 
 /** Adds arguments, options and help to a command that has its name and summary. Returns what it does. */

@@ -4,7 +4,6 @@ import { shipped } from "../../lib/files.ts";
 import { insideOf } from "../../protocol/inside-turn.ts";
 import type { Actor } from "../../protocol/record.ts";
 
-/** The version in package.json. */
 export function programVersion(): string {
   return (JSON.parse(readFileSync(shipped("package.json"), "utf8")) as { version: string }).version;
 }

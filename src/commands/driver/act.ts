@@ -43,7 +43,6 @@ interface Shown {
   readonly next?: readonly string[];
 }
 
-/** An act that a session has taken. */
 interface Acted {
   readonly meeting_id: string;
   readonly message_id: string;

@@ -67,7 +67,6 @@ export const ACTS: Readonly<Record<string, Act>> = {
   },
 };
 
-/** The message of an act. */
 export function messageOfAct(act: Act, words: readonly string[], given: Given): PersonMessage {
   const payload_type = typeof act.type === "string" ? act.type : act.type(given);
   return { payload_type, payload: act.says(words, given) };

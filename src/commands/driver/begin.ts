@@ -34,7 +34,6 @@ import { type LeftRunning, leaveRunning } from "./scheduler-process.ts";
 import { takeUp } from "./take-up.ts";
 import { warnBefore } from "./warnings.ts";
 
-/** The options of every command that begins a session. */
 export interface BeginOptions extends RunInputOptions, RunFlags {
   readonly session?: string;
 }

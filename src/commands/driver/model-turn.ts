@@ -35,7 +35,6 @@ export function partOf({ name, system_prompt, output_schema, temperature, max_ou
   return { name, system: `${system_prompt}${told}`, config };
 }
 
-/** What a model plays. */
 export interface Part {
   readonly name: string;
   readonly system: string;

@@ -20,7 +20,6 @@ import { subjectWord } from "../lookup/modes.ts";
 import { ticketsIn } from "../lookup/state.ts";
 import { oneOf } from "../options/run-options.ts";
 
-/** The options that select records. */
 export interface FilterOptions {
   readonly ticket?: string;
   readonly type?: string;
@@ -31,7 +30,6 @@ export interface FilterOptions {
 /** A record's sequence, or a time as typed, whose meaning depends on the log. */
 export type Bound = number | string;
 
-/** Which records are selected. */
 export interface RecordFilter extends Omit<FilterOptions, "from" | "to"> {
   readonly from: Bound | undefined;
   readonly to: Bound | undefined;
@@ -137,7 +135,6 @@ class RecordList {
     return sequence >= last || this.#at > to_ms;
   }
 
-  /** Shows those of these records that match. */
   show(files: readonly RecordFile[], all: Listing): void {
     const { folder, filter, range } = this.#parts;
     const { first, last } = range;

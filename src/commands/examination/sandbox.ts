@@ -4,7 +4,6 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role, Sandbox } from "../../protocol/roles.ts";
 import { because, type Finding } from "./finding.ts";
 
-/** What a sandbox does. */
 const EFFECT: Readonly<Record<(typeof SANDBOX_LEVELS)[number], string>> = {
   processes: "no process outlives the agent",
   files: "also no writes outside its own directories",

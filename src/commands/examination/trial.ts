@@ -119,7 +119,6 @@ async function tryRole(agent: Agent, role: CompleteRole, signal: AbortSignal): P
   }
 }
 
-/** A trial as a line of the examination. */
 export function trialFinding({ role_id, seconds, usage, failure: failed }: Trial): Finding {
   const name = `try ${role_id}`;
   const unknown = { turns: 1, input_tokens: null, output_tokens: null, cost_usd: null };

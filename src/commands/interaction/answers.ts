@@ -29,7 +29,6 @@ export interface Asked {
   readonly row: SessionRow;
   /** The questions without an answer; empty if every answer is kept until the session is resumed. */
   readonly questions: readonly (OpenQuestion & Needed)[];
-  /** The permissions that its programs wait for. */
   readonly permissions: readonly (OpenPermission & Needed)[];
   readonly typed: readonly string[];
 }

@@ -18,7 +18,6 @@ import { runningSessions } from "../lookup/resolve.ts";
 import { openedWith } from "../lookup/state.ts";
 import { openEditor } from "./plan-edit.ts";
 
-/** A session at a dashboard. */
 interface Beside {
   readonly context: CommandContext;
   readonly home: string;

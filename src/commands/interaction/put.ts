@@ -27,7 +27,6 @@ const TAKEN_WITHIN_MS = 5_000;
 /** How often the store is polled for changes, in ms. */
 const LOOK_EVERY_MS = 20;
 
-/** A message in the inbox of a session, and its outcome. */
 export type Put = { readonly session_id: string; readonly message: PersonMessage } & Outcome;
 
 export type Outcome =

@@ -162,7 +162,6 @@ export function lookInto<T>(
   return withHome(readHomeAt(context, home), ({ store }) => catchStorage(async () => ok(await look(store))));
 }
 
-/** The ids that match a prefix. */
 function idsIn(row: Fallible<SessionRow>): string[] {
   if (row.ok) return [row.value.session_id];
   return (row.error.details?.candidates ?? []) as string[];

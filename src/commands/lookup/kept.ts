@@ -93,7 +93,6 @@ function saidTo(waiting: Waiting, { payload_type, payload }: Message): string | 
   }
 }
 
-/** A decision on a permission, as a person types it. */
 function permissionWord({ decision, scope }: JsonObject): string {
   if (decision !== "approved") return "deny";
   return scope === undefined || scope === "once" ? "allow" : `allow-${wordsOf(scope)}`;

@@ -25,7 +25,6 @@ export interface LogSource {
   readonly isHeld: boolean;
 }
 
-/** The name of a log as a person types it. */
 export function typedName({ row, folder }: Pick<LogSource, "row" | "folder">): string {
   return row?.session_id ?? shellWord(safeLine(folder));
 }
@@ -49,7 +48,6 @@ export async function sourceOf(context: CommandContext, named: string | undefine
   });
 }
 
-/** The log of a session of a home. */
 export function logOf(home: string, store: StoreReader, row: SessionRow): LogSource {
   const { session_id } = row;
   return { folder: sessionPaths(home, session_id).log, home, row, isHeld: store.holder(session_id) !== undefined };
@@ -65,7 +63,6 @@ export function listingOf({ folder, row }: LogSource): Fallible<Listing> {
 /** For a folder that is not a log. */
 export const NO_RECORDS = "There are no records in it. Name a session, or a folder below logs/.";
 
-/** The failure for a folder without records. */
 export function notALog({ folder }: LogSource): Failure {
   return failure("environment", `${safeLine(folder)} is not a session's log. ${NO_RECORDS}`);
 }

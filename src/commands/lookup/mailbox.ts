@@ -15,7 +15,6 @@ import type { OpenHome } from "../context/home.ts";
 import { allHomes } from "./homes.ts";
 import { engineOf } from "./modes.ts";
 
-/** Which messages are wanted. */
 export interface Filter {
   readonly type?: string;
   readonly agent?: string;

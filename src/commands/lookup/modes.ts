@@ -48,7 +48,6 @@ export function subjectsIn(stored: StoredSession): Iterable<StateRow> {
   return subjects === undefined ? [] : stored.rows(subjects);
 }
 
-/** The word for the subjects of a session. */
 export function subjectWord({ mode }: Pick<SessionRow, "mode">): string {
   return readerOf(mode)?.presentation.subjectName ?? "subject";
 }
@@ -96,7 +95,6 @@ async function retold(first: UnsealedRecord | undefined, read: (sequence: number
   return retelling(first, await loadMode(textOf(first.payload.mode)), read);
 }
 
-/** The failure for a mode that this version does not have. */
 export function unknownMode({ session_id, mode }: Pick<SessionRow, "session_id" | "mode">): Failure {
   return failure("environment", `The mode of ${session_id}, ${mode}, is unknown to this version.`, {
     hint: "Use the version that began it, or a newer one.",

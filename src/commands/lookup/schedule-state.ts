@@ -20,7 +20,6 @@ import type { RevisedTasks } from "../../ui/plan.ts";
 // Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values. A schedule's rows have
 // had one version only: with a second, these must come from `stateOf` too.
 
-/** The value of the session itself. */
 export function sessionValue(reader: StoreReader, session_id: string): SessionValue | undefined {
   return reader.value(session_id, "session", "session") as unknown as SessionValue | undefined;
 }

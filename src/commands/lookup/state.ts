@@ -6,7 +6,6 @@ import type { StoreReader } from "../../store/store.ts";
 
 // Records and single values of a session of any mode.
 
-/** An open ask. */
 export function askOf(reader: StoreReader, session_id: string, ask_id: string): LedgerAsk | undefined {
   return reader.value(session_id, "ask", ask_id) as unknown as LedgerAsk | undefined;
 }

@@ -102,7 +102,6 @@ export function viewOf(
   return { presentation, state, ledger, tickets, cause, report, waiting };
 }
 
-/** The results of a ticket so far, from its records. */
 function resultsIn(records: SessionRecords, results: Results | undefined): JsonObject {
   if (results === undefined) return {};
   const { latest, kept, figures } = results;
@@ -128,7 +127,6 @@ export function finalReport(reader: StoreReader, session_id: string, last_sequen
   return record?.payload_type === "final_report" ? record.payload : undefined;
 }
 
-/** The tickets of a final report, by id. */
 function reportedTickets(report: JsonObject | undefined): ReadonlyMap<string, JsonObject> {
   return new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [wordsOf(ticket.ticket_id), ticket]));
 }
@@ -137,7 +135,6 @@ function reportedTickets(report: JsonObject | undefined): ReadonlyMap<string, Js
 interface TicketSources extends Pick<SessionView, "state" | "presentation" | "report"> {
   readonly resultsOf: (id: string) => Results | undefined;
   readonly causeOf: (id: string) => Cause | undefined;
-  /** Resolves a reference. */
   readonly resolved: (reference: Json) => Json;
 }
 
@@ -216,7 +213,6 @@ export function whyStopped(reader: StoreReader, { session_id, state }: SessionRo
   return isFailed ? causeIn(reader, session_id, ["turn_failed"]) : undefined;
 }
 
-/** What an ask still waits for. */
 export function waitingFor(reader: StoreReader, session_id: string, ask: Ask): Waiting[] {
   const { payload } = keptRecord(reader, session_id, ask.record);
   if (ask.kind !== "review") return waitingIn(ask, payload);

@@ -109,7 +109,6 @@ function createTool(descriptor: AnyDescriptor): McpTool {
   };
 }
 
-/** The tool of an act. */
 function actTool(name: string, act: Act): McpTool {
   const words = (act.words ?? []).map((word) => word.slice(1, -1));
   const { input, required, typedFrom } = argumentsOf(act.options ?? []);

@@ -31,7 +31,6 @@ interface Contents {
   readonly text: string;
 }
 
-/** The newest sessions as resources. */
 export async function listResources(context: CommandContext) {
   const opened = await readHomeOf(context, undefined);
   if (!opened.ok && opened.error.code === "not_found") return ok([]);

@@ -28,7 +28,6 @@ export function text(description: string): Shape {
   return { type: "string", minLength: 1, description };
 }
 
-/** A text that was given. */
 export function wordIn(value: Json | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

@@ -19,7 +19,6 @@ import type { Role } from "../../protocol/roles.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { CommandContext } from "../context/command.ts";
 
-/** The option for the folder of agent files. */
 interface AgentsOption {
   readonly agentsDir?: string;
 }
@@ -161,7 +160,6 @@ export async function agentsNamed(
   );
 }
 
-/** An agent by its name, with the file that it is in. */
 interface NamedAgent {
   readonly name: string;
   readonly file: string;

@@ -5,7 +5,6 @@ import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import { resolveSettings } from "../../config/settings.ts";
 
-/** The limits of a session, as typed. */
 export interface LimitOptions {
   readonly budgetTurns?: string;
   readonly budgetTokens?: string;
@@ -13,7 +12,6 @@ export interface LimitOptions {
   readonly deadline?: string;
 }
 
-/** The flag, the setting and the text of each limit. */
 export function limitFlags(options: LimitOptions): [name: string, key: GivenText["key"], text: string | undefined][] {
   return [
     ["--budget-turns", "budget.turns", options.budgetTurns],

@@ -79,7 +79,6 @@ export async function readyToBegin(
   });
 }
 
-/** The settings given by flags. */
 export function settingFlags(options: SettingOptions): GivenText[] {
   const given: [name: string, key: GivenText["key"], text: string | undefined][] = [
     ["--cwd", "workspace", options.cwd],

@@ -18,7 +18,6 @@ import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { collect, type CommandContext } from "../context/command.ts";
 
-/** The options for roles and settings. */
 export interface RegistryOptions {
   readonly crew?: string;
   readonly roles?: string[];
@@ -43,7 +42,6 @@ export function addRegistryOptions(command: Command): void {
     .option("--prompts-from <directory>", "prompt templates that replace built-in ones");
 }
 
-/** Adds the options that fill the seats of a schedule. */
 export function addSeatOptions(command: Command): void {
   command
     .option(

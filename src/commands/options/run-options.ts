@@ -49,7 +49,6 @@ export interface ReporterOptions {
   readonly input?: boolean;
 }
 
-/** The options of every command that runs a session. */
 export interface RunFlags extends ReporterOptions {
   readonly answers?: string;
   readonly answer?: string[];

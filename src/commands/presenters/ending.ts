@@ -37,7 +37,6 @@ export interface SessionSnapshot extends SessionView {
   readonly documents: readonly string[];
 }
 
-/** How the command ends. */
 export interface End {
   readonly end: Fallible<SessionEnd>;
   /** The exit code of the process that ran the session, if that is another process and the code is known. */
@@ -78,7 +77,6 @@ export async function storedSnapshot(
   return ok({ ...snapshot(store, session_id, read.value), waiting, children });
 }
 
-/** Builds the ending that the reporter shows. */
 export function buildEnding(home: string, left: SessionSnapshot, { end, exited, elapsed_ms }: End): Ending {
   const {
     session_id,
@@ -253,7 +251,6 @@ export function lateMessages(
   );
 }
 
-/** The commands that answer what a session asks. */
 export function answersTo(session_id: string, waiting: readonly Waiting[]): string[] {
   const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(session_id, one));
   return waiting.length > ANSWERS_SHOWN ? [...answers, `bosun inbox`] : answers;

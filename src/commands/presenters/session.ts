@@ -117,7 +117,6 @@ function showAbout(out: Output, { requirement, workspace }: SessionRow): void {
   out.line(out.style("dim", `in ${safeLine(workspace)}`));
 }
 
-/** Shows the latest progress of the first running turns. */
 function showProgress(out: Output, turns: readonly RunningTurn[]): void {
   for (const { subject, role_id, progress } of turns.slice(0, MAX_NAMED))
     if (progress !== undefined) out.line(out.style("dim", `  ${safeLine(subject ?? role_id)}: ${quoted(progress)}`));

@@ -54,7 +54,6 @@ export class Screen {
     this.#line(`   ${styled("dim", name.padEnd(width))}${safe(text)}`);
   }
 
-  /** Prints a promise that was kept. */
   kept(text: string): void {
     this.#print("   ok ", text, "green");
   }
@@ -87,7 +86,6 @@ export class Screen {
   }
 }
 
-/** A number with its noun. */
 export function counted(count: number, noun: string): string {
   return `${count} ${count === 1 ? noun : `${noun}s`}`;
 }

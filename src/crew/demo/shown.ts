@@ -43,7 +43,6 @@ export async function showQuestions({ screen, ask }: Demo, questions: readonly J
   return words;
 }
 
-/** A line about a ticket. */
 interface WorkLine {
   readonly ticket: string;
   readonly text: string;

@@ -53,7 +53,6 @@ export async function tellStory(demo: Demo): Promise<Fallible<Kept>> {
   return unable("The page of the session was not written.", written, `bosun report ${bosun.session_id}`);
 }
 
-/** A running agent. */
 interface Agent {
   readonly pid: number;
   readonly name: string;

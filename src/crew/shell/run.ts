@@ -14,7 +14,6 @@ const ALIVE_EVERY_MS = 5000;
 const DRAIN_MS = 500;
 const KILL_AFTER_MS = 2000;
 
-/** How a step ended. */
 interface Ended {
   /** As in a shell: 128 + n after signal n, 127 for a missing program, 126 for one that cannot be started. */
   readonly exit_code: number;
@@ -22,7 +21,6 @@ interface Ended {
   readonly output: string;
 }
 
-/** A running step. */
 export interface RunningStep {
   readonly ended: Promise<Ended>;
   /** Sends SIGTERM, and SIGKILL after two seconds. */

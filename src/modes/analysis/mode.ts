@@ -6,7 +6,6 @@ import { from } from "../../kernel/references.ts";
 import { defined } from "../../lib/json.ts";
 import { analysis } from "./analysis.ts";
 
-/** The rules of an analysis. */
 export const analysisMode = modeOf(analysis, {
   begin: ({ reader, schema }, { payload: { roles } }) => ({
     self: defined({ schema }),

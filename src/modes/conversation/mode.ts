@@ -9,7 +9,6 @@ import { from } from "../../kernel/references.ts";
 import { defined } from "../../lib/json.ts";
 import { conversation, type Conversation } from "./conversation.ts";
 
-/** The rules of a conversation. */
 export const conversationMode = modeOf(conversation, {
   begin({ participants, max_turns, stop, continued = { entries: [] } }, { payload: { roles } }) {
     const said = contributionsIn(continued);

@@ -18,7 +18,6 @@ import { changeState, close, hasOutsiders, isOnRoll, nextWord, openVoting, setTi
 /** How long a council waits for others before it looks again, in ms. Its scheduler may leave meanwhile. */
 const WAIT_MS = 30 * 24 * 3_600_000;
 
-/** The rules of a council. */
 export const councilMode = modeOf(council, {
   begin(input, { payload: { roles }, sequence }) {
     const { topic: _, goal, participants, creator = PERSON, decides, weights, ...rest } = input;

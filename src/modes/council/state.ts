@@ -82,7 +82,6 @@ export interface Council extends Self, VotePolicy, Limits {
 
 export type D = Draft<Council, Participant>;
 
-/** The pattern of ids. */
 export const ID = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 
 /** The local user, who may always lead. */
@@ -117,7 +116,6 @@ export function standingOf(session: View<Council, Participant>): JsonObject {
   };
 }
 
-/** A proposal as others see it. */
 export function proposalOf({ id, at, by, status, tied, result }: Proposal): JsonObject {
   return {
     proposal_id: id,

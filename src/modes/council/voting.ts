@@ -7,7 +7,6 @@ import { type Patch, patched } from "../../kernel/step.ts";
 import { defined } from "../../lib/json.ts";
 import { type Cast, type D, isHere, isOpen, type Proposal, stateOf } from "./state.ts";
 
-/** The life of a proposal. */
 const PROPOSAL: Arrows = {
   proposed: { accepted: "accepted", rejected: "rejected", no_quorum: "no_quorum", withdrawn: "withdrawn" },
   accepted: {},
@@ -33,7 +32,6 @@ export function setTimer(draft: D, name: "discussion" | "voting"): void {
   if (seconds !== undefined) draft.setTimer(name, seconds * 1000);
 }
 
-/** Puts all open proposals to the vote. */
 export function openVoting(draft: D, reason?: string): void {
   if (reason !== undefined) changeState(draft, "voting", reason);
   draft.go("vote_called");

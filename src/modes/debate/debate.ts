@@ -6,7 +6,6 @@ import type { RoleType } from "../../protocol/roles.ts";
 import type { ResultPart } from "../../kernel/presentation.ts";
 import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 
-/** The input of a debate. */
 export interface DebateInput {
   readonly topic: string;
   /** Role ids of participants, in the order in which they are shown. */

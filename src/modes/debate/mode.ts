@@ -10,7 +10,6 @@ import { type Debate, debate, type Debater } from "./debate.ts";
 type D = Draft<Debate, Debater>;
 type V = View<Debate, Debater>;
 
-/** The rules of a debate. */
 export const debateMode = modeOf(debate, {
   begin: ({ debaters, judge, rounds, until }, { payload: { roles } }) => ({
     self: {

@@ -12,7 +12,6 @@ import { type Agent, isHere, type Meeting, meeting, meetingState } from "./meeti
 
 type D = Draft<Meeting, Agent>;
 
-/** The rules of a meeting. */
 export const meetingMode = modeOf(meeting, {
   begin: ({ agents, pm, max_rounds, output_dir }, { payload: { roles } }) => ({
     self: { pm: { role_id: pm, type: seatedAs(roles, pm).type }, max_rounds, output_dir, scratchpad: [] },
@@ -98,7 +97,6 @@ function choicesIn(session: View<Meeting, Agent>): Choices {
   return isOver ? { "/next_action": ["FINISH"] } : { "/target_agent": ids };
 }
 
-/** Writes on the whiteboard. */
 function note(draft: D, { id }: Agent, content: Json): void {
   const entry = { agent_name: id, content, timestamp: draft.fact.received_at };
   draft.patch({ scratchpad: [...draft.self.scratchpad, entry] });

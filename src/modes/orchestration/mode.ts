@@ -24,7 +24,6 @@ const STALLS = 3;
 /** The answer of a person who agrees with a plan. */
 const AGREED = "carry it out";
 
-/** The rules of an orchestration. */
 export const orchestrationMode = modeOf(orchestration, {
   begin: ({ agents, planner, max_steps, max_replans, review_plan }, { payload: { roles } }) => ({
     self: {
@@ -94,7 +93,6 @@ export const orchestrationMode = modeOf(orchestration, {
   },
 });
 
-/** What the planner may answer now. */
 function mayAnswer(session: V): ("PLAN" | "GO_ON" | "FINISH")[] {
   const { phase, begun, max_steps, replans, max_replans } = session.self;
   if (phase === "planning") return ["PLAN"];

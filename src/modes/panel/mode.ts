@@ -9,7 +9,6 @@ import { type Member, type Panel, panel } from "./panel.ts";
 
 type D = Draft<Panel, Member>;
 
-/** The rules of a panel. */
 export const panelMode = modeOf(panel, {
   begin: ({ members, threshold, rounds }, { payload: { roles } }) => ({
     self: { threshold, rounds, round: 0 },

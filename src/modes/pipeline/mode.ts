@@ -20,7 +20,6 @@ const HANDED_ON = 100_000;
 
 const WHY_COMMANDS = "The pipeline has it make one text of another, in the strictest sandbox of the workers.";
 
-/** The rules of a pipeline. */
 export const pipelineMode = modeOf(pipeline, {
   begin({ steps }, { payload: { roles, config } }) {
     const commands = steps.flatMap(({ transform }) => (transform?.command ? [transform.command] : []));

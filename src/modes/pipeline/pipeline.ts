@@ -10,7 +10,6 @@ import { type JsonObject, listOf, objectOf, textOf, textWithin } from "../../lib
 import type { Finding } from "../../protocol/document/problem.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 
-/** The input of a pipeline. */
 export interface PipelineInput {
   readonly task: string;
   readonly steps: readonly StepInput[];

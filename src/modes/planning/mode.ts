@@ -7,7 +7,6 @@ import { from } from "../../kernel/references.ts";
 import { defined } from "../../lib/json.ts";
 import { planning } from "./planning.ts";
 
-/** The rules of a planning. */
 export const planningMode: Mode<KitState<Self, Speaker>> = {
   ...modeOf(planning, {
     begin: ({ planners }, { payload: { roles } }) => ({ self: {}, subjects: planners.map((id) => seated(id, roles)) }),

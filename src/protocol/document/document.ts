@@ -11,7 +11,6 @@ export interface SourceDocument {
   readonly value: Json;
   /** The position of the value at a JSON pointer, or of its key; if the text lacks the value, the position of its parent. */
   readonly position: (pointer: string, at?: "key" | "value") => SourcePosition;
-  /** Converts a finding to a problem of this file. */
   readonly problem: (finding: Finding) => Problem;
 }
 

@@ -17,7 +17,6 @@ export function programNamed(name: string): string | undefined {
   return /^crew\.([a-z][a-z-]*)$/.exec(name)?.[1];
 }
 
-/** Every placeholder in the texts of a value. */
 export function placeholders(value: Json, pointer: string): Placeholder[] {
   if (typeof value === "string") {
     return [...value.matchAll(PLACEHOLDER)]

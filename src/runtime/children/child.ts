@@ -76,7 +76,6 @@ export class Child {
     this.#session?.stop("signal", "its parent session stopped");
   }
 
-  /** Pauses or resumes the child, like its parent. */
   pauseLikeParent(): void {
     const paused = this.#parent.ledger.figures.paused === true;
     if (this.#session && (this.#session.ledger.figures.paused === true) !== paused)
@@ -203,7 +202,6 @@ function whyCancelled(store: Store, { session_id, last_sequence }: SessionRow): 
   return undefined;
 }
 
-/** The end of a child that could not be created. */
 function neverOpened(failure: Failure): ChildEnd {
   return {
     outcome: "failed",

@@ -9,16 +9,13 @@ import { totalOf } from "../usage.ts";
 /** The progress of a session, and which role works on what. */
 export interface Standing {
   readonly state: string;
-  /** Number of subjects in each state. */
   readonly counts: Readonly<Record<string, number>>;
   /** Number of turns so far. */
   readonly turns: number;
   /** The usage of all ended turns; undefined if unknown. */
   readonly usage: TotalUsage | undefined;
-  /** Number of open asks. */
   readonly waiting: number;
   readonly running: readonly RunningTurn[];
-  /** The subjects whose checks run. */
   readonly checking: readonly string[];
   /** The roles held by more than their rate limit. */
   readonly held: readonly ToldHold[];
@@ -69,7 +66,6 @@ export class FollowedState {
     else if (progress !== undefined) this.#progress.set(turn_id, progress);
   }
 
-  /** Number of subjects in each state. */
   get counts(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.state.counts);
   }

@@ -56,7 +56,6 @@ export class StoredTurns {
     for (const turn of this.#watched.values()) this.#tellLines(turn);
   }
 
-  /** Begins a poll. */
   begin(processes: TurnProcesses): void {
     this.#processes = processes;
     this.#unsettled.clear();

@@ -22,7 +22,6 @@ export interface ListenedRun {
   conversing: boolean;
 }
 
-/** The run that an event is about. */
 export function eventAbout({ role, stamp: { turn_id, run, subject } }: TurnRequest): TurnAbout {
   return { turn_id, run, role_id: role.role_id, ...defined({ subject }) };
 }

@@ -183,7 +183,6 @@ function numberOf(value: Json | undefined): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
-/** Counts a turn that was given. */
 function countTurn(model: SessionModel, role_id: string, ticket_id: string | undefined): void {
   spend(model, role_id, ticket_id, (before) => ({ ...before, turns: before.turns + 1 }));
 }

@@ -69,7 +69,6 @@ export interface TicketModel extends SubjectState {
   readonly moves: MoveModel[];
 }
 
-/** A transition of a ticket. */
 export interface MoveModel {
   readonly sequence: number;
   readonly at: string;
@@ -140,7 +139,6 @@ export function noSpend(): LedgerSpend {
   return { turns: 0, ...tokens, cost_usd: 0, unpriced_turns: 0, untold_turns: 0 };
 }
 
-/** A ticket as lists show it. */
 export function listed(ticket: TicketModel): TicketModel & ListedSubject {
   const { spend } = ticket;
   return { ...ticket, usage: spend.turns === 0 ? undefined : spentOf(spend) };
@@ -163,7 +161,6 @@ export function awaitsAcceptance({ waiting }: SessionModel): boolean {
   return [...waiting.values()].flat().some(isResult);
 }
 
-/** What an ask waits for, in one line. */
 export function askText({ waiting }: SessionModel, { ask_id }: ToldAsk): string {
   return (waiting.get(ask_id) ?? []).map(sentenceFor).join(" / ");
 }

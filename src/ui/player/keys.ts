@@ -11,7 +11,6 @@ export interface PlayerKeyResult {
   readonly action?: "leave" | "suspend";
 }
 
-/** The context that `handlePlayerKey` needs. */
 export interface PlayerKeyContext {
   /** The ids of the listed tickets, in order, and the selected one. */
   readonly listed: readonly string[];

@@ -14,7 +14,6 @@ import type { ShownRecord } from "./shown-record.ts";
 import { States } from "./states.ts";
 import { type Entry, entryOf, isComplete, type Tape } from "./tape.ts";
 
-/** A record as read from its file. */
 export interface ReadFile {
   /** Undefined if the file holds no record. */
   readonly record: LogRecord | undefined;
@@ -84,7 +83,6 @@ export class Recording {
     }
   }
 
-  /** The record at `place`. */
   read(place: number): ReadFile {
     const file = this.#files[place];
     const bytes = file === undefined ? null : readPlainFile(join(this.#folder, file.name), MAX_RECORD_BYTES);

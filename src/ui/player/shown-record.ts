@@ -75,7 +75,6 @@ function movesLines({ record: { effects = [] } }: LogRecord): Line[] {
   return moves.length === 0 ? [] : [[trusted("   "), untrusted(moves.join(", ").slice(0, VALUE_SHOWN), "bold")]];
 }
 
-/** The whole record as stored, wrapped to `columns`. */
 export function jsonLines({ bytes, stored }: ShownRecord, columns: number): Line[] {
   const whole = stored === undefined ? (bytes?.toString("utf8") ?? "") : JSON.stringify(stored, null, 2);
   const text = whole.slice(0, JSON_SHOWN);

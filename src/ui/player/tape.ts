@@ -21,7 +21,6 @@ export interface Entry {
 
 /** A log as the player knows it. A record's place is its index. */
 export interface Tape {
-  /** The sequences of all records, in order. */
   readonly sequences: readonly number[];
   /** The records read so far, starting with the first. */
   readonly entries: readonly Entry[];
@@ -75,7 +74,6 @@ export function matches({ ticket = "", type, source, target }: Entry, filter: st
   return words.every((word) => texts.some((text) => text.includes(word)));
 }
 
-/** The place of the next wanted record in a direction. */
 export function nextPlace(
   { entries }: Tape,
   from: number,

@@ -81,7 +81,6 @@ function questionOf(waiting: Waiting): Pick<Asked, "text" | "why" | "options"> {
   }
 }
 
-/** The answers that a record gives to what it settles. */
 function answersIn({ payload_type, payload }: UnsealedRecord, settled: readonly Open[]): (Open & { text: string })[] {
   if (payload_type === "clarification_response")
     return listOf(payload.answers)

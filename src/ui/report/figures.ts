@@ -12,7 +12,6 @@ import type { SessionReport, TurnSpan } from "./report-model.ts";
 
 // Labels and figures that a report shows in every format.
 
-/** The figures of the session, each with its label. */
 export function factsOf(report: SessionReport): [label: string, text: string][] {
   const { session, from, to, recoveries, proof } = report;
   const { subjects, spend } = session;
@@ -33,7 +32,6 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
   return facts.flatMap(([label, text, isKnown]) => (isKnown && text !== "" ? [[label, text]] : []));
 }
 
-/** The word for a subject of the session. */
 export function subjectNameOf({ presentation }: SessionReport): string {
   return presentation?.subjectName ?? "subject";
 }
@@ -46,7 +44,6 @@ function progressOf({ session, presentation }: SessionReport): string {
   return `${countOf(session, done)} of ${size} ${done.join(" or ")}`;
 }
 
-/** What an open session waits for. */
 function waitsOf(session: SessionModel): string {
   return [...session.asks.values()]
     .map((ask) => `${ask.subject === undefined ? "" : `${ask.subject}: `}${askText(session, ask)}`)

@@ -145,7 +145,6 @@ function known(details: readonly PageDetail[]): PageDetail[] {
   });
 }
 
-/** The list of all records, with their payloads. */
 export function envelopeList({ envelopes }: SessionReport): PageList {
   return listOf({
     id: "envelopes",

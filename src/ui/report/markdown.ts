@@ -67,7 +67,6 @@ function workLines(report: SessionReport): string[] {
   return told.length === 0 ? [] : ["## What was reported", ...told];
 }
 
-/** What failed checks printed. */
 function printedLines({ checks }: SessionReport): string[] {
   const failed = checks.filter(({ passed, output }) => !passed && output.trim() !== "");
   if (failed.length === 0) return [];

@@ -33,7 +33,6 @@ export interface SessionReport {
   /** The result of a mode without tickets. */
   readonly result: readonly ResultPart[];
   readonly envelopes: readonly Envelope[];
-  /** The sequences of unreadable records. */
   readonly unreadable: readonly number[];
   readonly proof: Proof;
 }
@@ -58,7 +57,6 @@ export interface WorkDone {
   readonly issues: readonly string[];
 }
 
-/** One criterion that was run. */
 export interface CheckRun {
   readonly sequence: number;
   readonly at: string;
@@ -70,7 +68,6 @@ export interface CheckRun {
   readonly output: string;
 }
 
-/** What a worker noted for the others. */
 export interface Noted extends Pick<CheckRun, "sequence" | "at" | "ticket_id"> {
   readonly role_id: string;
   readonly text: string;

@@ -22,7 +22,6 @@ const PROOF_NAMES = 13;
 /** The lists whose rows are short enough for a table. */
 const TABLES: ReadonlySet<string> = new Set(["tickets", "roles"]);
 
-/** A report for a terminal, as lines. */
 export function terminalReport(report: SessionReport, out: Output): string[] {
   const { title, session_id, outcome, tone, facts, parts, proof, lists } = shownReport(report);
   const [subjects = [], ...others] = lists.map((list) =>

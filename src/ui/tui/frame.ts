@@ -156,7 +156,6 @@ function troubleLine({ model, presentation, steers }: Scene, canRetry: boolean):
   ];
 }
 
-/** The screen for a terminal that is too small. */
 export function tooSmall(columns: number, rows: number): Line[] {
   const text = `Needs ${MIN_SIZE.columns}×${MIN_SIZE.rows}, has ${columns}×${rows}.`;
   return padded([[trusted(text)]], rows).map((line) => fitted(line, columns));

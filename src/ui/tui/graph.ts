@@ -29,7 +29,6 @@ export function graphLines({ model, presentation }: Shown, selected: string | un
   );
 }
 
-/** The ticket ids in the order of the graph. */
 export function graphOrder(model: SessionModel): string[] {
   return Array.from(treeOf(model), ({ ticket }) => ticket.id);
 }

@@ -88,7 +88,6 @@ export function keyLines(keys: readonly (readonly [key: string, text: string])[]
   return keys.map(([key, text]) => [trusted(` ${key.padEnd(width)}`, "bold"), trusted(text)]);
 }
 
-/** The help page. */
 export function helpLines(scene: Scene): Line[] {
   const { steers, detaches, ctrl_c } = scene;
   const noun = scene.presentation?.subjectName ?? "ticket";

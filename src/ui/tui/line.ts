@@ -10,7 +10,6 @@ export interface Span {
   readonly isCursor?: boolean;
 }
 
-/** One line of the screen. */
 export type Line = readonly Span[];
 
 /** Sanitises untrusted text and puts it on one line. */
@@ -68,7 +67,6 @@ export function beside(left: readonly Line[], right: readonly Line[], columns: n
   return left.map((line, index) => [...fitted(line, columns), trusted("│ ", "dim"), ...(right[index] ?? [])]);
 }
 
-/** A horizontal line with an optional heading in it. */
 export function rule(columns: number, heading = ""): Line {
   const text = heading === "" ? "" : `── ${heading} `;
   return [

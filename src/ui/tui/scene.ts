@@ -3,7 +3,6 @@ import { formatDuration } from "../../lib/durations.ts";
 import type { SessionModel } from "../model/model.ts";
 import type { StoryLine } from "./stories.ts";
 
-/** A session at one instant. */
 export interface Shown {
   readonly model: SessionModel;
   /** How the session's mode presents its tickets; undefined until it is known. */

@@ -50,7 +50,6 @@ function keep(list: StoryLine[], line: StoryLine, most: number): void {
   if (list.length >= most * 2) list.splice(0, list.length - most);
 }
 
-/** The lines of a record. */
 export function storyOf(record: UnsealedRecord, formatter: RecordFormatter, options: FormatOptions): StoryLine[] {
   const at = Date.parse(record.record.received_at);
   return formatter.format(record, options).map((line) => ({ at, ...line }));

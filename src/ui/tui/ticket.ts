@@ -26,7 +26,6 @@ export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, c
   return padded([...top, rule(columns, `history · ${follow}`), ...shown], rows);
 }
 
-/** A ticket's facts, one per line. */
 function factLines(scene: Shown, ticket: TicketModel): Line[] {
   const { model, now, presentation } = scene;
   const { id, title, status, since, owner, attempt, max_attempts, depends_on } = ticket;

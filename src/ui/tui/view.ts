@@ -14,7 +14,6 @@ export interface View {
   readonly typing: { readonly what: "filter" | "tell"; readonly field: Field } | undefined;
   /** The text that Escape last left in a field. */
   readonly draft: string;
-  /** The action that awaits confirmation. */
   readonly confirm: Action | undefined;
 }
 
@@ -46,7 +45,6 @@ export interface BesideAction {
 
 const BESIDE: Readonly<Record<string, BesideAction["do"]>> = { R: "report", L: "log", d: "diff", e: "edit", n: "next" };
 
-/** The context that `handleKey` needs. */
 export interface KeyContext {
   /** The ids of the listed tickets, in order. */
   readonly listed: readonly string[];

@@ -16,7 +16,6 @@ export function progressLine(block: JsonObject, workspace: string): string | und
   );
 }
 
-/** What is known of a tool. */
 interface Tool {
   /** What it does, before what it is about: `edit src/limit.ts`. */
   readonly does: string;

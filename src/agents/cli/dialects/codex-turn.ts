@@ -235,7 +235,6 @@ function written(workspace: string): readonly string[] {
   return [...new Set([own, common])].filter((path) => existsSync(join(path, "HEAD")));
 }
 
-/** Variables of every codex process. */
 export function codexEnvironment({ environment, scratch }: DialectTurn): Readonly<Record<string, string>> {
   // Codex cannot run commands if its home is below TMPDIR. Its own log on stderr warns in every turn.
   return { RUST_LOG: "off", ...environment, TMPDIR: scratch() };

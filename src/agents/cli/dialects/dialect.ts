@@ -13,12 +13,10 @@ import type { RunEnd } from "../process.ts";
  */
 export type Dialect = (turn: DialectTurn) => ProcessPlan;
 
-/** What a dialect gets for each process of a turn. */
 export interface DialectTurn {
   readonly request: TurnRequest;
   /** Renders the request as text, for a program that speaks no envelopes. */
   readonly prompts: Prompts;
-  /** The environment that the process gets. */
   readonly environment: Readonly<Record<string, string>>;
   /** A directory for this process alone, removed once it has ended: for its TMPDIR, and for files that its flags name. */
   readonly scratch: () => string;
@@ -47,7 +45,6 @@ export function inNewConversation({ conversation: _none, ...request }: TurnReque
 
 /** One process of a turn, as its dialect specifies it. */
 export interface ProcessPlan {
-  /** The program and all its arguments. */
   readonly command: readonly string[];
   /** Variables in addition to the turn's environment. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -84,7 +81,6 @@ export interface Port {
   readonly hear: (take: (note: string) => void) => void;
 }
 
-/** What a process said. */
 export interface ReadOutput {
   readonly answer?: Answer | undefined;
   readonly refused: readonly Refusal[];

@@ -10,7 +10,6 @@ import { drawTimeline } from "./timeline.ts";
 import { escapeMarkup } from "./markup.ts";
 import { DATA_ID, type PageData } from "./page-data.ts";
 
-/** A report as one HTML file, in parts. */
 export function htmlReport(report: SessionReport, assets: PageAssets): string[] {
   const nodes = ticketsOf(report).map((ticket, row) => ({ ...ticket, tone: toneOf(report, ticket.status), row }));
   const drawings = { timeline: drawTimeline(report), graph: drawGraph(nodes) };
@@ -33,7 +32,6 @@ interface PageAssets {
   readonly style: string;
 }
 
-/** The two drawings, as SVG. */
 interface Drawings {
   readonly timeline: string;
   readonly graph: string;

@@ -6,7 +6,6 @@ export interface PageData {
   readonly session_id: string;
   readonly outcome: string;
   readonly tone: Tone;
-  /** Label and text of each figure in the summary. */
   readonly facts: readonly (readonly [label: string, text: string])[];
   /** A long text for each heading, in a session without tickets. */
   readonly parts: readonly ResultPart[];

@@ -61,7 +61,6 @@ export class List {
     this.section.scrollIntoView({ block: "nearest" });
   }
 
-  /** Moves the selection by this number of rows. */
   move(by: number): void {
     this.#selected = Math.max(0, Math.min(this.length - 1, this.#selected + by));
     const top = this.#selected * ROW;

@@ -38,7 +38,6 @@ function partOf({ title, text, points }: ResultPart): HTMLElement {
   return make("article", "", make("h3", "", title), make("p", "", text), ...(points.length > 0 ? [list] : []));
 }
 
-/** What the log proves. */
 function proofOf({ tone, word, lines, problems }: PageProof): HTMLElement[] {
   const table = make("dl", "proof");
   for (const [tone, name, text] of lines) table.append(make("dt", tone, name), make("dd", "", text));
