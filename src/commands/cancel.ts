@@ -1,3 +1,4 @@
+import { openTurns } from "../kernel/deltas.ts";
 import { isOver } from "../kernel/presentation.ts";
 import type { Command } from "commander";
 import { ok } from "../lib/result.ts";
@@ -9,7 +10,7 @@ import { ownerOf, tellPut } from "./interaction/put.ts";
 import { cancelFound } from "./driver/cancelling.ts";
 import { openHomeOf, withSession } from "./lookup/homes.ts";
 import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION } from "./lookup/resolve.ts";
-import { openTurns, readSession, type StoredView } from "./lookup/view.ts";
+import { readSession, type StoredView } from "./lookup/view.ts";
 
 interface CancelOptions {
   readonly session?: string;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, sep } from "node:path";
 import { realPath, textIn } from "../lib/files.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
-import { isJsonObject, type JsonObject, objectOf } from "../lib/json.ts";
+import { type JsonObject, objectOf, parsedObject } from "../lib/json.ts";
 import { AGENT_PROGRAMS, type AgentProgram, type AgentProgramName } from "./agent-programs.ts";
 import { baseDirectory, type Environment } from "./found.ts";
 
@@ -169,10 +169,5 @@ function tableOf(text: string, name: string): string {
 
 /** The object in a JSON file; undefined without one. */
 function jsonIn(file: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(textIn(file) ?? "");
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return parsedObject(textIn(file) ?? "");
 }

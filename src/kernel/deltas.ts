@@ -77,7 +77,8 @@ function endedTurns(ledger: Ledger, { isStopped, turns }: LedgerBefore): readonl
   return ended.sort();
 }
 
-function openTurns({ turns }: Ledger): LedgerTurn[] {
+/** The turns that agents hold or, if the session's scheduler has left, held then. */
+export function openTurns({ turns }: Ledger): LedgerTurn[] {
   return [...turns.values()].filter(({ status }) => status === "open");
 }
 

@@ -7,6 +7,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The value in a text of JSON; undefined if it is none. */
+export function parsedJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object in a text of JSON; undefined if it is none. */
+export function parsedObject(text: string): JsonObject | undefined {
+  const value = parsedJson(text);
+  return isJsonObject(value) ? value : undefined;
+}
+
 /** The value if it is an object, else an empty object. */
 export function objectOf(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};

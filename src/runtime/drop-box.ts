@@ -13,7 +13,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory, OWN } from "../lib/files.ts";
-import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
+import { type JsonObject, parsedObject } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import { fails, type Failure, type Fallible } from "../protocol/failure.ts";
@@ -142,7 +142,7 @@ export class DropBox {
     if (file.size > MAX_BYTES)
       return fails("validation_failed", `it has ${file.size} bytes`, { hint: `the most are ${MAX_BYTES}` });
     const text = readFileSync(path, "utf8");
-    const content = objectIn(text);
+    const content = parsedObject(text);
     if (content) return ok({ content, via: VIA + hash("sha256", `${name}\n${text}`).slice(0, 40) });
     return isWritten
       ? fails("validation_failed", "it is no JSON object", { hint: "write one, and rename it into place" })
@@ -179,14 +179,5 @@ export class DropBox {
     const moved = attempt(this.#inbox, () => ok(move()));
     this.#taking.delete(name);
     if (!moved.ok) this.#context.fail(moved.error);
-  }
-}
-
-function objectIn(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as Json;
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
   }
 }

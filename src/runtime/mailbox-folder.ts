@@ -8,7 +8,7 @@ import { type Lookup, resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory, OWN, textIn } from "../lib/files.ts";
-import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
+import { type JsonObject, parsedObject } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import type { Fallible } from "../protocol/failure.ts";
@@ -152,12 +152,7 @@ export function manifestIn(directory: string): JsonObject | undefined {
 
 /** The object in a JSON file; undefined if there is none. */
 export function jsonIn(file: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(textIn(file) ?? "") as Json;
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return parsedObject(textIn(file) ?? "");
 }
 
 function textOf(content: JsonObject): string {

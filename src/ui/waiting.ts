@@ -123,6 +123,10 @@ export interface Unheard {
   readonly again?: string;
 }
 
+export function idOf(waiting: Waiting): string {
+  return waiting.kind === "question" ? waiting.question_id : waiting.ask_id;
+}
+
 export function commandFor(session_id: string, waiting: Waiting): string {
   switch (waiting.kind) {
     case "question":

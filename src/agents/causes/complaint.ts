@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, objectOf, parsedJson } from "../../lib/json.ts";
 import { lengthIn, timeTold } from "./told-times.ts";
 
 /** What a program, an agent or a provider said went wrong, in whatever form it came. */
@@ -55,7 +55,7 @@ function merged(parts: readonly Partial<Complaint>[]): Complaint {
 /** Reads a text. An error object at its end, such as the body of a response, says more than the text. */
 function inText(text: string, now: number): Complaint {
   const [, before = "", body = ""] = /^([^{[]*)([{[].*)$/s.exec(text) ?? [];
-  const inner = complaintIn(parsed(body), now);
+  const inner = complaintIn(parsedJson(body), now);
   const [first, ...others] = inner.words;
   const own = first === undefined ? text : before.trim();
   const words = [`${own} ${first ?? ""}`.trim(), ...others].filter((one) => one !== "");
@@ -108,12 +108,4 @@ function plain(name: string): string {
 function dateIn(text: string): number | undefined {
   const time = Date.parse(text);
   return Number.isNaN(time) ? undefined : time;
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

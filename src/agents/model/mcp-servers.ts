@@ -1,7 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { mcpTools } from "../../harness/mcp.ts";
 import type { Tools } from "../../harness/tools.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { type JsonObject, parsedObject } from "../../lib/json.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { RunListener, SupervisedRun } from "../cli/process.ts";
 import { type ProgramTurn, startProgram } from "./programs.ts";
@@ -118,10 +118,6 @@ class Pipes implements Transport, RunListener {
 }
 
 function messageIn(line: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isJsonObject(value) && value["jsonrpc"] === "2.0" ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedObject(line);
+  return value?.["jsonrpc"] === "2.0" ? value : undefined;
 }

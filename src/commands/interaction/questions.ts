@@ -4,11 +4,11 @@ import type { Terminal } from "../../ui/terminal.ts";
 import type { OpenQuestion } from "../../ui/waiting.ts";
 import { counted } from "../../ui/words.ts";
 import type { Answer } from "./answers.ts";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerTo } from "../../config/picked-option.ts";
-import { makeDirectory, OWN } from "../../lib/files.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { makeDirectory, OWN, textIn } from "../../lib/files.ts";
+import { type JsonObject, parsedObject } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import type { Fallible } from "../../protocol/failure.ts";
@@ -135,12 +135,7 @@ export class Drafts {
 
   /** Anyone may have written the file, so invalid content counts as no drafts. */
   #read(): JsonObject {
-    try {
-      const read: unknown = JSON.parse(readFileSync(this.#file, "utf8"));
-      return isJsonObject(read) ? read : {};
-    } catch {
-      return {};
-    }
+    return parsedObject(textIn(this.#file) ?? "") ?? {};
   }
 
   #write(all: JsonObject): Fallible<void> {

@@ -2,6 +2,7 @@ import { err, ok } from "../../lib/result.ts";
 import { fails, type Fallible } from "../../protocol/failure.ts";
 import { questionsMeant } from "../../protocol/question-ids.ts";
 import { permissionChoices } from "../../ui/permission-lines.ts";
+import { idOf } from "../../ui/waiting.ts";
 import { type Needed, saidAlready } from "../lookup/kept.ts";
 import { answerIn, decisionOnPermission } from "./answers.ts";
 import { answersMessage, type Decidable, decisionMessage, type PersonMessage } from "./put.ts";
@@ -81,10 +82,6 @@ function meantBy(id: string, waiting: readonly Needed[]): Needed | undefined {
     waiting.filter((one) => one.kind === "question"),
   );
   return question ?? waiting.find((one) => one.kind !== "question" && one.ask_id === id);
-}
-
-function idOf(one: Needed): string {
-  return one.kind === "question" ? one.question_id : one.ask_id;
 }
 
 /** Its id, and what may be said about it. */

@@ -1,5 +1,6 @@
+import { openTurns } from "../../kernel/deltas.ts";
 import type { Engine } from "../../kernel/engine.ts";
-import type { Ledger, LedgerAsk, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
+import type { Ledger, LedgerAsk, LedgerHold } from "../../kernel/ledger.ts";
 import type { ModeReader, Results } from "../../kernel/mode.ts";
 import { isLost, type Presentation, shownStatus } from "../../kernel/presentation.ts";
 import { from, resolve } from "../../kernel/references.ts";
@@ -107,11 +108,6 @@ function resultsIn(records: SessionRecords, results: Results | undefined): JsonO
   const { latest, kept, figures } = results;
   const { summary, issues, next_actions } = latest === undefined ? {} : records.record(latest).payload;
   return { ...figures, summary, issues, next_actions, artifacts: kept.map((record) => records.record(record).payload) };
-}
-
-/** The turns that agents hold or, if the session's scheduler has left, held then. */
-export function openTurns({ turns }: Ledger): LedgerTurn[] {
-  return [...turns.values()].filter(({ status }) => status === "open");
 }
 
 /** Marks the tickets whose turn or checks were cut off when the session's scheduler left. */

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { costsMoney } from "../../config/role-defaults.ts";
+import { openTurns } from "../../kernel/deltas.ts";
 import type { Ledger, LedgerFigures } from "../../kernel/ledger.ts";
 import { type Presentation, shownStatus } from "../../kernel/presentation.ts";
 import { spendOf, withCutRuns } from "../../kernel/spends.ts";
@@ -22,7 +23,7 @@ import { exitCodeAfter } from "../context/exit-code.ts";
 import { type KeptMessage, unheard, unsettled } from "../lookup/kept.ts";
 import { whereabouts } from "../lookup/copies.ts";
 import { openedWith } from "../lookup/state.ts";
-import { markInterrupted, neededOf, openTurns, readSession, type SessionView, viewOf } from "../lookup/view.ts";
+import { markInterrupted, neededOf, readSession, type SessionView, viewOf } from "../lookup/view.ts";
 
 /** The state of a session when a command leaves it, from this process or from the store. */
 export interface SessionSnapshot extends SessionView {

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { openTurns } from "../../kernel/deltas.ts";
 import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
 import { withCutRuns } from "../../kernel/spends.ts";
 import type { SessionState } from "../../kernel/state.ts";
@@ -25,7 +26,7 @@ import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "..
 import { keptCommands, type Needed, unheard } from "../lookup/kept.ts";
 import type { Whereabouts } from "../lookup/copies.ts";
 import { isBegun } from "../lookup/resolve.ts";
-import { markInterrupted, openTurns, type StoredView } from "../lookup/view.ts";
+import { markInterrupted, type StoredView } from "../lookup/view.ts";
 import { lateMessages, nextFor } from "./ending.ts";
 
 /** A session, and its owner just before it was read. */

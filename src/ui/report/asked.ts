@@ -2,7 +2,7 @@ import { listOf, objectOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { questionsMeant } from "../../protocol/question-ids.ts";
 import type { SessionModel } from "../model/model.ts";
-import { sentenceFor, type Waiting } from "../waiting.ts";
+import { idOf, sentenceFor, type Waiting } from "../waiting.ts";
 import { wordsOf } from "../words.ts";
 
 /** Something a person was asked, with the answer; or a command that a person sent without being asked. */
@@ -60,10 +60,6 @@ export class AskedAndAnswered {
       }
     }
   }
-}
-
-function idOf(waiting: Waiting): string {
-  return waiting.kind === "question" ? waiting.question_id : waiting.ask_id;
 }
 
 function questionOf(waiting: Waiting): Pick<Asked, "text" | "why" | "options"> {
