@@ -18,7 +18,8 @@ export function register(_command: Command): Action<object> {
 
 async function mcp(context: CommandContext): Promise<Exit> {
   const { terminal } = context;
-  const marked = { ...markOfParent(), ...context.environment };
+  // Codex gives its servers few variables, and not those that mark an agent's turn.
+  const marked = { ...Object.fromEntries(markerOfProcess(process.ppid)), ...context.environment };
   const environment = withToken({ ...homeOfTurn(marked), ...marked });
   // What commands say to people goes to stderr.
   const out = terminal.err;
@@ -40,9 +41,4 @@ function withToken(environment: Environment): Environment {
 function homeOfTurn({ BOSUN_SESSION_ID, BOSUN_ARTIFACTS_DIR = "" }: Environment): Environment {
   const [home = "", artifacts] = BOSUN_ARTIFACTS_DIR.split(`/sessions/${BOSUN_SESSION_ID}/`);
   return artifacts === undefined ? {} : { BOSUN_HOME: home };
-}
-
-/** What tells an agent's turn. Codex gives its servers few variables, and not these. */
-function markOfParent(): Readonly<Record<string, string>> {
-  return Object.fromEntries(markerOfProcess(process.ppid));
 }

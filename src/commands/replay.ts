@@ -101,10 +101,6 @@ async function replay(context: CommandContext, [named]: readonly string[], optio
   );
 }
 
-function isAsked({ play, at, speed, step }: ReplayOptions): boolean {
-  return [play, at, speed, step].some((one) => one !== undefined);
-}
-
 /**
  * The player is the default for a person at a terminal that it fits, unless another option asks for something else. If it was asked for and
  * does not fit, says why.
@@ -112,7 +108,7 @@ function isAsked({ play, at, speed, step }: ReplayOptions): boolean {
 function isPlayed({ terminal, environment }: CommandContext, options: ReplayOptions): boolean {
   const { ticket, type, from, to, json, follow, list } = options;
   const unfit = unfitFor(terminal, environment, "The replay player");
-  if (isAsked(options)) {
+  if ([options.play, options.at, options.speed, options.step].some((one) => one !== undefined)) {
     if (unfit !== undefined) terminal.err.line(`${unfit} The records are listed.`);
     return unfit === undefined;
   }

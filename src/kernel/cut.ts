@@ -53,12 +53,8 @@ export function cutQuoted(value: Json, cut: Cut, sequence: number): Json {
 
 /** Shortens a list that is part of the draft itself: a list of references, or of objects that contain references. */
 export function cutEntries(list: readonly Json[], cut: Cut): readonly Json[] {
-  if (list.every(isQuote)) return list.slice(0, cut.items);
+  if (list.every((one) => typeof one === "object" && one !== null && "$from" in one)) return list.slice(0, cut.items);
   return cut.items === 0 ? list.slice(0, LAST_ENTRIES) : list;
-}
-
-function isQuote(value: Json): boolean {
-  return typeof value === "object" && value !== null && "$from" in value;
 }
 
 function canBeRun(value: Json): boolean {

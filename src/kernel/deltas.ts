@@ -53,8 +53,8 @@ export function ledgerDeltas(
   gone: readonly string[] = [],
 ): Pick<Deltas, "opened" | "ended"> {
   const asks = difference(before.asks, ledger.asks, askDelta);
-  const holds = difference(before.holds, ledger.holds, holdDelta);
-  const checks = difference(before.checks, ledger.checks, checksDelta);
+  const holds = difference(before.holds, ledger.holds, (hold_id, hold) => ({ hold_id, ...hold }));
+  const checks = difference(before.checks, ledger.checks, (check_id, { subject }) => ({ check_id, ...about(subject) }));
   const opened = someOf({ asks: asks.opened, holds: holds.opened, checks: checks.opened });
   const turns = endedTurns(ledger, before);
   const ended = someOf({ turns, asks: asks.ended, holds: holds.ended, checks: checks.ended, subjects: gone });
@@ -112,14 +112,6 @@ const NO_DIFFERENCE = { opened: [], ended: [] };
 function askDelta(ask_id: string, { kind, record, subject, permission, open }: LedgerAsk): object {
   const turn = permission ? { turn_id: permission.turn_id } : {};
   return { ask_id, kind, record, ...about(subject), ...turn, ...(open ? { open } : {}) };
-}
-
-function holdDelta(hold_id: string, hold: LedgerHold): object {
-  return { hold_id, ...hold };
-}
-
-function checksDelta(check_id: string, { subject }: LedgerChecks): object {
-  return { check_id, ...about(subject) };
 }
 
 /** The lists that are not empty; undefined if none is. */

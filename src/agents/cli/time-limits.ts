@@ -93,7 +93,7 @@ export class TimeLimits {
     if (this.#over || waits) return;
     clearTimeout(this.#timer);
     // The machine slept or this process was stopped, so output could not be read: that time does not count as idle.
-    const uptime = uptimeMs();
+    const uptime = os.uptime() * 1_000;
     if (uptime - this.#expected >= PAUSE_MS) this.activity();
     const [cause, due] = this.#next();
     const remaining = due - performance.now();
@@ -104,8 +104,4 @@ export class TimeLimits {
     // After a stall of the event loop, output is read before the limits are checked.
     this.#timer = setTimeout(() => setImmediate(() => this.#check()), delay_ms);
   }
-}
-
-function uptimeMs(): number {
-  return os.uptime() * 1_000;
 }
