@@ -1,12 +1,12 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Withholder } from "../lib/withholder.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
-import type { CapturedWork, ChangedFiles, Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
+import type { PayloadByType, PayloadType } from "../protocol/payload.ts";
+import type { Conversation, Exit } from "../protocol/record.ts";
 import type { Refusal } from "../protocol/refusal.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { TurnStamp } from "./mode.ts";
+import type { FactHeader, TurnStamp } from "./mode.ts";
 
 /**
  * Fills a seat and takes turns: a command-line program, a model, a person or a script. `turn` MUST NOT throw or reject: a failure is part of the
@@ -103,19 +103,10 @@ export interface Answer {
   readonly payload: JsonObject;
 }
 
-/** How a turn ended: with an answer or a failure. A failed turn may have answered first. */
-export interface TurnResult {
+/** How a turn ended: with an answer or a failure, and what its fact tells besides. A failed turn may have answered first. */
+export interface TurnResult extends Pick<FactHeader, "usage" | "conversation" | "quota" | "changed_files" | "work"> {
   readonly answer?: Answer;
   readonly failure?: Failure;
   readonly exit?: Exit;
   readonly refused: readonly Refusal[];
-  /** The usage that the program reported, with or without an answer. */
-  readonly usage?: Usage;
-  readonly conversation?: Conversation;
-  /** The quota windows of its account, as the program last reported them. */
-  readonly quota?: readonly QuotaWindow[];
-  /** The files of the workspace that changed meanwhile, if that is known and there are any. */
-  readonly changed_files?: ChangedFiles;
-  /** What it left in its copy of the repository. */
-  readonly work?: CapturedWork;
 }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { acceptAnswer, type Channel } from "../../protocol/envelope.ts";
 import { isNotice, type TypedPayload } from "../../protocol/payload.ts";
 import { WIRE_VERSION } from "../../protocol/record.ts";
-import { cut, type Refusal } from "../../protocol/refusal.ts";
+import { cut, refusal, type Refusal } from "../../protocol/refusal.ts";
 import type { ContentCheck } from "../content-schema.ts";
 import { answerIn, readAnswer } from "../prompts/answers.ts";
 
@@ -19,12 +19,12 @@ const MAX_EXCERPT_BYTES = 8_192;
 /** Emitted once, so that viewers know that later messages are missing. */
 const TOO_MANY_EVENTS: TurnEvent = {
   kind: "refused",
-  refusal: {
-    payload_type: "",
-    code: "output_limit",
-    pointer: "",
-    message: "1,000 messages of this run are recorded; later ones are lost, except the answer.",
-  },
+  refusal: refusal(
+    "",
+    "output_limit",
+    "",
+    "1,000 messages of this run are recorded; later ones are lost, except the answer.",
+  ),
   excerpt: "",
 };
 
@@ -112,18 +112,14 @@ export class Messages {
 
   #unexpected(payload_type: string): Refusal {
     const expected = [...this.#expects].join(", ");
-    return {
-      payload_type,
-      code: "not_permitted",
-      pointer: "/payload_type",
-      message: `${payload_type} does not answer this turn. It expects one of: ${expected}.`,
-    };
+    const message = `${payload_type} does not answer this turn. It expects one of: ${expected}.`;
+    return refusal(payload_type, "not_permitted", "/payload_type", message);
   }
 
   /** Refuses a line of this process. */
-  refuse(line: Buffer, refusal: Refusal): void {
-    this.#refused = [...this.#refused, refusal].slice(-MAX_REFUSALS);
-    this.#emitEvent({ kind: "refused", refusal, excerpt: line.toString("utf8", 0, MAX_EXCERPT_BYTES) });
+  refuse(line: Buffer, why: Refusal): void {
+    this.#refused = [...this.#refused, why].slice(-MAX_REFUSALS);
+    this.#emitEvent({ kind: "refused", refusal: why, excerpt: line.toString("utf8", 0, MAX_EXCERPT_BYTES) });
   }
 
   #emitEvent(event: TurnEvent): void {

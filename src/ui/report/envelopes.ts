@@ -6,12 +6,9 @@ import { BRIEF } from "../record-event.ts";
 import { wordsOf } from "../words.ts";
 
 /** A record as a row of a list, with its payload. */
-export interface Envelope {
+export interface Envelope extends Pick<UnsealedRecord, "source" | "target" | "payload_type"> {
   readonly sequence: number;
   readonly at: string;
-  readonly source: string;
-  readonly target: string;
-  readonly payload_type: string;
   readonly ticket_id: string | undefined;
   readonly disposition: string;
   /** What it says and which tickets it moves, on one line. */

@@ -4,6 +4,7 @@ import { resultParts } from "../../log/result-parts.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { tellingOf, type ToldTurn } from "../../protocol/telling.ts";
+import type { TurnAbout } from "../../runtime/bus.ts";
 import type { Proof } from "../../runtime/proof.ts";
 import { resultsOf } from "../failure-lines.ts";
 import { applyRecord } from "../model/apply.ts";
@@ -38,10 +39,7 @@ export interface SessionReport {
 }
 
 /** One run of a turn, from its request to its end. */
-export interface TurnSpan {
-  readonly turn_id: string;
-  readonly run: number;
-  readonly role_id: string;
+export interface TurnSpan extends Omit<TurnAbout, "subject"> {
   readonly ticket_id: string | undefined;
   readonly from: string;
   /** Undefined while the turn is open. */

@@ -1,5 +1,6 @@
 import type { Key } from "../keyboard/decoder.ts";
 import { editField, type Field, fieldOf, LEAVING } from "../keyboard/field.ts";
+import type { Scene } from "./scene.ts";
 
 /** The state of the dashboard's view. */
 export interface View {
@@ -45,17 +46,12 @@ export interface BesideAction {
 
 const BESIDE: Readonly<Record<string, BesideAction["do"]>> = { R: "report", L: "log", d: "diff", e: "edit", n: "next" };
 
-export interface KeyContext {
+export interface KeyContext extends Pick<Scene, "steers" | "diffs" | "merges"> {
   /** The ids of the listed tickets, in order. */
   readonly listed: readonly string[];
   readonly paused: boolean;
   /** The page size for scrolling: the rows of the body. */
   readonly rows: number;
-  readonly steers: boolean;
-  /** Whether there is a git repository. */
-  readonly diffs: boolean;
-  /** Whether the result waits to be accepted, and can then be merged. */
-  readonly merges: boolean;
   /** Whether the selected ticket can be tried again, or cancelled. */
   readonly retries: boolean;
   readonly cancels: boolean;

@@ -2,6 +2,7 @@ import type { TurnEvent, TurnRequest } from "../../../kernel/agent.ts";
 import { canonicalJson } from "../../../lib/canonical.ts";
 import { WIRE_VERSION } from "../../../protocol/record.ts";
 import { membersFor, parseLine } from "../../../protocol/limits.ts";
+import { refusal } from "../../../protocol/refusal.ts";
 import type { ContentCheck } from "../../content-schema.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import type { Dialect, Reader, ReadOutput } from "./dialect.ts";
@@ -45,12 +46,8 @@ export class EnvelopeReader implements Reader {
     if (cut) {
       // If the keys are sorted, the payload comes first and the type is cut off.
       if (!looksLikeMessage() && !line.includes('"payload"')) return "console";
-      this.#messages.refuse(line, {
-        payload_type: "",
-        code: "output_limit",
-        pointer: "",
-        message: `The line is longer than the ${line.length} bytes a message may have. Put large texts into files and send artifact_ref.`,
-      });
+      const what = `The line is longer than the ${line.length} bytes a message may have. Put large texts into files and send artifact_ref.`;
+      this.#messages.refuse(line, refusal("", "output_limit", "", what));
       return "message";
     }
     const parsed = parseLine(line, this.#members);
