@@ -27,19 +27,17 @@ const PAST_SHOWN = 30;
 export function register(command: Command): Action<ReporterOptions> {
   command.argument(...ANY_SESSION);
   addReporterOptions(command, "never ask at this terminal");
-  return attach;
-}
-
-async function attach(context: CommandContext, [named]: readonly string[], options: ReporterOptions): Promise<Exit> {
-  const runOptions = await readRunOptions(context, options);
-  if (!runOptions.ok) return runOptions;
-  const { reporter, ask } = runOptions.value;
-  const chosen = ask && isForPeople(reporter) && named === undefined ? await chooseRunning(context) : named;
-  // Answers are written to the inbox; without them, the home is opened for reading only.
-  if (ask && isForPeople(reporter)) {
-    return withSession(openHomeOf, context, chosen, WATCH, (found) => show(context, found, found.store, reporter));
-  }
-  return withSession(readHomeOf, context, chosen, WATCH, (found) => show(context, found, undefined, reporter));
+  return async (context, [named], options) => {
+    const runOptions = await readRunOptions(context, options);
+    if (!runOptions.ok) return runOptions;
+    const { reporter, ask } = runOptions.value;
+    const chosen = ask && isForPeople(reporter) && named === undefined ? await chooseRunning(context) : named;
+    // Answers are written to the inbox; without them, the home is opened for reading only.
+    if (ask && isForPeople(reporter)) {
+      return withSession(openHomeOf, context, chosen, WATCH, (found) => show(context, found, found.store, reporter));
+    }
+    return withSession(readHomeOf, context, chosen, WATCH, (found) => show(context, found, undefined, reporter));
+  };
 }
 
 /** The one of several running sessions of this home that the person at this terminal wants; undefined if there is nothing to choose, or they left. */

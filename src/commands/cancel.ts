@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { ok } from "../lib/result.ts";
 import type { StoreReader } from "../store/store.ts";
 import { counted } from "../ui/words.ts";
-import type { Action, CommandContext, Exit } from "./context/command.ts";
+import type { Action } from "./context/command.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 import { ownerOf, tellPut } from "./interaction/put.ts";
 import { cancelFound } from "./driver/cancelling.ts";
@@ -26,30 +26,24 @@ export function register(command: Command): Action<CancelOptions> {
     .option(...BY_SESSION)
     .option("--reason <text>", "why, for the record")
     .option("-y, --yes", "end a session without asking");
-  return cancel;
-}
-
-async function cancel(
-  context: CommandContext,
-  words: readonly string[],
-  { session, reason, yes }: CancelOptions,
-): Promise<Exit> {
-  const typed = { words, session, command: "cancel" };
-  return withSession(openHomeOf, context, typed, CHANGE_OPEN, async (found) => {
-    const { home, store, row, ticket_id } = found;
-    if (ticket_id === undefined && yes !== true && context.terminal.hasPerson) {
-      const view = await readSession(store, home, row);
-      if (!view.ok) return view;
-      const declined = await confirmHere(context, cancelQuestion(store, view.value), "no");
-      if (declined !== undefined) {
-        context.terminal.out.line("Nothing was cancelled.");
-        return ok(declined);
+  return async (context, words, { session, reason, yes }) => {
+    const typed = { words, session, command: "cancel" };
+    return withSession(openHomeOf, context, typed, CHANGE_OPEN, async (found) => {
+      const { home, store, row, ticket_id } = found;
+      if (ticket_id === undefined && yes !== true && context.terminal.hasPerson) {
+        const view = await readSession(store, home, row);
+        if (!view.ok) return view;
+        const declined = await confirmHere(context, cancelQuestion(store, view.value), "no");
+        if (declined !== undefined) {
+          context.terminal.out.line("Nothing was cancelled.");
+          return ok(declined);
+        }
       }
-    }
-    const cancelled = await cancelFound(context, found, reason, "plain");
-    if (!cancelled.ok) return cancelled;
-    return ok(typeof cancelled.value === "number" ? cancelled.value : tellPut(context, cancelled.value));
-  });
+      const cancelled = await cancelFound(context, found, reason, "plain");
+      if (!cancelled.ok) return cancelled;
+      return ok(typeof cancelled.value === "number" ? cancelled.value : tellPut(context, cancelled.value));
+    });
+  };
 }
 
 /** The question before a session is cancelled, which names what ends. */

@@ -7,7 +7,7 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
-import type { Action, CommandContext, Exit } from "./context/command.ts";
+import type { Action, CommandContext } from "./context/command.ts";
 import { withCrew } from "./options/crew-choice.ts";
 import { addPlanOptions, addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
 import {
@@ -39,40 +39,38 @@ export function register(command: Command): Action<ConfigOptions> {
   addRegistryOptions(command);
   addSeatOptions(command);
   command.option("--json", "one JSON value on stdout");
-  return config;
-}
-
-async function config(context: CommandContext, _words: readonly string[], given: ConfigOptions): Promise<Exit> {
-  const { out, hasPerson } = context.terminal;
-  const found = findConfiguration(context, given, given.cwd ?? context.directory);
-  if (!found.ok) return found;
-  // Some defaults depend on the crew that a run would choose at this terminal.
-  const options = hasPerson ? await withCrew(context, given, found.value) : ok(given);
-  if (!options.ok) return options;
-  const roles = await loadRegistry(options.value, found.value);
-  if (!roles.ok) return roles;
-  const settings = await settingsFrom(context, given, found.value, settingFlags(given), roles.value, hasPerson);
-  if (!settings.ok) return settings;
-  const shown = shownOf(settings.value);
-  if (given.json === true) {
-    const { user, project } = found.value;
-    const file = (one: typeof user) => one?.settings?.path ?? null;
-    const files = { config: given.config ?? null, project: file(project), user: file(user) };
-    out.line(safeJson({ files, settings: shown }));
+  return async (context, _words, given) => {
+    const { out, hasPerson } = context.terminal;
+    const found = findConfiguration(context, given, given.cwd ?? context.directory);
+    if (!found.ok) return found;
+    // Some defaults depend on the crew that a run would choose at this terminal.
+    const options = hasPerson ? await withCrew(context, given, found.value) : ok(given);
+    if (!options.ok) return options;
+    const roles = await loadRegistry(options.value, found.value);
+    if (!roles.ok) return roles;
+    const settings = await settingsFrom(context, given, found.value, settingFlags(given), roles.value, hasPerson);
+    if (!settings.ok) return settings;
+    const shown = shownOf(settings.value);
+    if (given.json === true) {
+      const { user, project } = found.value;
+      const file = (one: typeof user) => one?.settings?.path ?? null;
+      const files = { config: given.config ?? null, project: file(project), user: file(user) };
+      out.line(safeJson({ files, settings: shown }));
+      return ok(EXIT_DONE);
+    }
+    const rows = shown.map(({ key, value, hidden, from, where }) => [
+      key,
+      hidden === true ? "(hidden)" : typeof value === "string" ? value : JSON.stringify(value),
+      where === undefined ? from : shortPath(context, where),
+    ]);
+    const columns = [{ heading: "SETTING" }, { heading: "VALUE", width: 40 }, { heading: "FROM" }];
+    const [heading = "", ...lines] = tableLines(columns, rows, out.width);
+    out.line(heading);
+    for (const [index, line] of lines.entries())
+      out.line(shown[index]?.from === "default" ? out.style("dim", line) : line);
+    tellNext(out, "bosun roles");
     return ok(EXIT_DONE);
-  }
-  const rows = shown.map(({ key, value, hidden, from, where }) => [
-    key,
-    hidden === true ? "(hidden)" : typeof value === "string" ? value : JSON.stringify(value),
-    where === undefined ? from : shortPath(context, where),
-  ]);
-  const columns = [{ heading: "SETTING" }, { heading: "VALUE", width: 40 }, { heading: "FROM" }];
-  const [heading = "", ...lines] = tableLines(columns, rows, out.width);
-  out.line(heading);
-  for (const [index, line] of lines.entries())
-    out.line(shown[index]?.from === "default" ? out.style("dim", line) : line);
-  tellNext(out, "bosun roles");
-  return ok(EXIT_DONE);
+  };
 }
 
 function shownOf({ values, auth_profiles, origins }: Settings): Shown[] {

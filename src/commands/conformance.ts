@@ -14,7 +14,7 @@ import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import { safeJson, safeLine, safeText, wrapped } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext } from "../ui/words.ts";
-import type { Action, CommandContext, Exit } from "./context/command.ts";
+import type { Action } from "./context/command.ts";
 import { durationOf } from "./options/limits.ts";
 
 interface ConformanceOptions {
@@ -38,49 +38,43 @@ export function register(command: Command): Action<ConformanceOptions> {
     .option("--list", "the cases, without running anything")
     .option("--timeout <duration>", `how long one turn may take: ${DURATION_FORM}`, "30s")
     .option("--json", "one JSON value on stdout");
-  return conform;
-}
-
-async function conform(
-  context: CommandContext,
-  command: readonly string[],
-  options: ConformanceOptions,
-): Promise<Exit> {
-  const all = casesFor(options.role);
-  const { out } = context.terminal;
-  if (options.list === true) {
-    if (options.json === true) out.line(safeJson(all.map(({ name, what, level }) => ({ name, what, level }))));
-    else for (const { name, what } of all) out.line(safeLine(`${name}: ${what}`));
-    return ok(EXIT_DONE);
-  }
-  const cases = options.case === undefined ? all : all.filter(({ name }) => name === options.case);
-  if (command.length === 0)
-    return fails("usage", "No program to try.", { hint: "Name it after --: bosun conformance --role worker -- CMD" });
-  if (cases.length === 0) {
-    const names = all.map(({ name }) => name);
-    const what = `There is no case "${options.case}".${didYouMean(options.case ?? "", names)}`;
-    return fails("usage", what, { hint: "bosun conformance --role … --list names all." });
-  }
-  const timeout = durationOf("--timeout", options.timeout);
-  if (!timeout.ok) return timeout;
-  const tried = {
-    seat: options.role,
-    command: command.map((argument) => inDirectory(context.directory, argument)),
-    environment: context.environment,
-    launcher: embeddedLauncher(context.environment.PATH),
-    timeout_ms: timeout.value,
+  return async (context, command, options) => {
+    const all = casesFor(options.role);
+    const { out } = context.terminal;
+    if (options.list === true) {
+      if (options.json === true) out.line(safeJson(all.map(({ name, what, level }) => ({ name, what, level }))));
+      else for (const { name, what } of all) out.line(safeLine(`${name}: ${what}`));
+      return ok(EXIT_DONE);
+    }
+    const cases = options.case === undefined ? all : all.filter(({ name }) => name === options.case);
+    if (command.length === 0)
+      return fails("usage", "No program to try.", { hint: "Name it after --: bosun conformance --role worker -- CMD" });
+    if (cases.length === 0) {
+      const names = all.map(({ name }) => name);
+      const what = `There is no case "${options.case}".${didYouMean(options.case ?? "", names)}`;
+      return fails("usage", what, { hint: "bosun conformance --role … --list names all." });
+    }
+    const timeout = durationOf("--timeout", options.timeout);
+    if (!timeout.ok) return timeout;
+    const tried = {
+      seat: options.role,
+      command: command.map((argument) => inDirectory(context.directory, argument)),
+      environment: context.environment,
+      launcher: embeddedLauncher(context.environment.PATH),
+      timeout_ms: timeout.value,
+    };
+    const results: Tested[] = [];
+    for (const one of cases) {
+      const tested = await test(tried, one);
+      if (!tested.ok) return tested;
+      results.push(tested.value);
+      if (options.json !== true) showCase(out, tested.value, options.show === true);
+    }
+    const failed = results.filter(({ wrong: problem, case: { level } }) => problem !== undefined && level === "must");
+    if (options.json === true) out.line(safeJson(reportOf(options.role, command, results)));
+    else showEnd(out, results, failed);
+    return ok(failed.length === 0 ? EXIT_DONE : EXIT_FAILED);
   };
-  const results: Tested[] = [];
-  for (const one of cases) {
-    const tested = await test(tried, one);
-    if (!tested.ok) return tested;
-    results.push(tested.value);
-    if (options.json !== true) showCase(out, tested.value, options.show === true);
-  }
-  const failed = results.filter(({ wrong: problem, case: { level } }) => problem !== undefined && level === "must");
-  if (options.json === true) out.line(safeJson(reportOf(options.role, command, results)));
-  else showEnd(out, results, failed);
-  return ok(failed.length === 0 ? EXIT_DONE : EXIT_FAILED);
 }
 
 /** Makes the path of a file in the current directory absolute, because each case runs in a directory of its own. */

@@ -28,22 +28,22 @@ export function register(command: Command): Action<DiffOptions> {
     .option("--stat", "only the files, and how many lines of each")
     .addOption(new Option("--tool <name>", "open it in this tool of `git difftool`").conflicts("stat"));
   addPagerOption(command);
-  return diff;
-}
-
-async function diff(context: CommandContext, words: readonly string[], options: DiffOptions): Promise<Exit> {
-  const typed = { words, session: options.session, command: "diff" };
-  return withCopies(readHomeOf, context, typed, SHOW, async ({ copies: { place }, ticket_id }) => {
-    const range = ticket_id === undefined ? ok({ from: BASE, to: SESSION }) : await rangeOf(place, ticket_id);
-    if (!range.ok) return range;
-    if (options.tool !== undefined) return inTool(place, range.value, options.tool);
-    const shown = await difference(place, { ...range.value, stat: options.stat === true });
-    if (!shown.ok) return shown;
-    if (shown.value === "") context.terminal.err.line("Nothing has changed.");
-    else
-      return paged(context, options, true, async (here) => show(here, context.terminal.out.stream.isTTY, shown.value));
-    return ok(EXIT_DONE);
-  });
+  return async (context, words, options) => {
+    const typed = { words, session: options.session, command: "diff" };
+    return withCopies(readHomeOf, context, typed, SHOW, async ({ copies: { place }, ticket_id }) => {
+      const range = ticket_id === undefined ? ok({ from: BASE, to: SESSION }) : await rangeOf(place, ticket_id);
+      if (!range.ok) return range;
+      if (options.tool !== undefined) return inTool(place, range.value, options.tool);
+      const shown = await difference(place, { ...range.value, stat: options.stat === true });
+      if (!shown.ok) return shown;
+      if (shown.value === "") context.terminal.err.line("Nothing has changed.");
+      else
+        return paged(context, options, true, async (here) =>
+          show(here, context.terminal.out.stream.isTTY, shown.value),
+        );
+      return ok(EXIT_DONE);
+    });
+  };
 }
 
 /** The commits between which a ticket's work lies: its merge, else what was taken over from it last. */

@@ -8,7 +8,7 @@ import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import { counted, localize, tellNext } from "../ui/words.ts";
-import type { Action, CommandContext, Exit } from "./context/command.ts";
+import type { Action, CommandContext } from "./context/command.ts";
 import { because, type Finding, isMissing } from "./examination/finding.ts";
 import { machineFindings, notifyFinding } from "./examination/machine.ts";
 import { examineOthers } from "./examination/program.ts";
@@ -40,38 +40,36 @@ export function register(command: Command): Action<DoctorOptions> {
     .option("--try", "also give each role one turn that asks for no change, for about ten thousand tokens each")
     .option("-y, --yes", "with --try: do not ask before")
     .option("--json", "one JSON value on stdout");
-  return doctor;
-}
-
-async function doctor(context: CommandContext, _words: readonly string[], given: DoctorOptions): Promise<Exit> {
-  const { out, hasPerson } = context.terminal;
-  const isTrial = given.try === true;
-  if (isTrial && given.yes !== true && !hasPerson) {
-    const what = "Nobody is here to say whether these turns may cost something.";
-    return fails("person_needed", what, { hint: "bosun doctor --try --yes" });
-  }
-  const found = findConfiguration(context, given, context.directory);
-  const options = found.ok ? await withCrew(context, given, found.value) : ok(given);
-  if (!options.ok) return options;
-  if (isTrial && found.ok && namesNobody(options.value, found.value)) return err(nobodyInstalled());
-  const crew = await examineCrew(context, options.value, found);
-  const looked = [...(await machineFindings(context)), ...crew.findings];
-  const isJson = given.json === true;
-  if (!isJson) for (const finding of looked) show(out, finding);
-  const findings = [...looked];
-  let trials: readonly Trial[] | undefined;
-  if (isTrial && crew.settings && !looked.some(isMissing)) {
-    const tried = await tryCrew(context, given, crew.roles, crew.settings.values);
-    if (!tried.ok) return tried;
-    if (typeof tried.value === "number") return ok(tried.value);
-    trials = tried.value;
-    findings.push(...trials.map(trialFinding));
-  }
-  const missing = findings.filter(isMissing);
-  const told = findings.map(({ hint, ...finding }) => ({ ...finding, hint: hint && localize(out, hint) }));
-  if (isJson) out.line(safeJson({ ok: missing.length === 0, findings: told, trials }));
-  else conclude(out, missing, crew, options.value.crew);
-  return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
+  return async (context, _words, given) => {
+    const { out, hasPerson } = context.terminal;
+    const isTrial = given.try === true;
+    if (isTrial && given.yes !== true && !hasPerson) {
+      const what = "Nobody is here to say whether these turns may cost something.";
+      return fails("person_needed", what, { hint: "bosun doctor --try --yes" });
+    }
+    const found = findConfiguration(context, given, context.directory);
+    const options = found.ok ? await withCrew(context, given, found.value) : ok(given);
+    if (!options.ok) return options;
+    if (isTrial && found.ok && namesNobody(options.value, found.value)) return err(nobodyInstalled());
+    const crew = await examineCrew(context, options.value, found);
+    const looked = [...(await machineFindings(context)), ...crew.findings];
+    const isJson = given.json === true;
+    if (!isJson) for (const finding of looked) show(out, finding);
+    const findings = [...looked];
+    let trials: readonly Trial[] | undefined;
+    if (isTrial && crew.settings && !looked.some(isMissing)) {
+      const tried = await tryCrew(context, given, crew.roles, crew.settings.values);
+      if (!tried.ok) return tried;
+      if (typeof tried.value === "number") return ok(tried.value);
+      trials = tried.value;
+      findings.push(...trials.map(trialFinding));
+    }
+    const missing = findings.filter(isMissing);
+    const told = findings.map(({ hint, ...finding }) => ({ ...finding, hint: hint && localize(out, hint) }));
+    if (isJson) out.line(safeJson({ ok: missing.length === 0, findings: told, trials }));
+    else conclude(out, missing, crew, options.value.crew);
+    return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
+  };
 }
 
 interface ExaminedCrew {

@@ -4,7 +4,7 @@ import { markerOfProcess } from "../agents/process-marker.ts";
 import type { Environment } from "../config/found.ts";
 import { ok } from "../lib/result.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import type { Action, CommandContext, Exit } from "./context/command.ts";
+import type { Action } from "./context/command.ts";
 import { TOKEN_VARIABLE } from "./driver/act.ts";
 import { newToken } from "./lookup/id.ts";
 import { MEETING_TOOLS } from "./mcp/meeting-tools.ts";
@@ -13,21 +13,19 @@ import { SESSION_TOOLS } from "./mcp/session-tools.ts";
 
 /** `bosun mcp`: serves tools and resources to an editor or an agent, which starts it, over stdin and stdout. */
 export function register(_command: Command): Action<object> {
-  return mcp;
-}
-
-async function mcp(context: CommandContext): Promise<Exit> {
-  const { terminal } = context;
-  // Codex gives its servers few variables, and not those that mark an agent's turn.
-  const marked = { ...Object.fromEntries(markerOfProcess(process.ppid)), ...context.environment };
-  const environment = withToken({ ...homeOfTurn(marked), ...marked });
-  // What commands say to people goes to stderr.
-  const out = terminal.err;
-  await serve({ ...context, environment, terminal: { ...terminal, out, hasPerson: false, canRedraw: false } }, [
-    ...SESSION_TOOLS,
-    ...MEETING_TOOLS,
-  ]);
-  return ok(EXIT_DONE);
+  return async (context) => {
+    const { terminal } = context;
+    // Codex gives its servers few variables, and not those that mark an agent's turn.
+    const marked = { ...Object.fromEntries(markerOfProcess(process.ppid)), ...context.environment };
+    const environment = withToken({ ...homeOfTurn(marked), ...marked });
+    // What commands say to people goes to stderr.
+    const out = terminal.err;
+    await serve({ ...context, environment, terminal: { ...terminal, out, hasPerson: false, canRedraw: false } }, [
+      ...SESSION_TOOLS,
+      ...MEETING_TOOLS,
+    ]);
+    return ok(EXIT_DONE);
+  };
 }
 
 /** Gives an agent in its turn a token under its role's id, if it has none. It is known by that once it has joined with it. */

@@ -10,7 +10,7 @@ import { providerAdapter } from "../harness/provider-adapter.ts";
 import { addressFrom, type ModelAddress, PROVIDERS } from "../harness/providers.ts";
 import { tokensOf } from "../harness/usage.ts";
 import { formatDuration } from "../lib/durations.ts";
-import type { Action, CommandContext, Exit } from "./context/command.ts";
+import type { Action } from "./context/command.ts";
 
 interface ModelsOptions {
   readonly try?: boolean;
@@ -21,26 +21,24 @@ interface ModelsOptions {
 export function register(command: Command): Action<ModelsOptions> {
   command.option("--try", "send a tiny request to each that is configured, which costs a few tokens");
   command.option("--json", "one JSON value on stdout");
-  return models;
-}
-
-async function models(context: CommandContext, _words: readonly string[], options: ModelsOptions): Promise<Exit> {
-  const { out } = context.terminal;
-  const shown = await modelsIn(context.environment, options.try === true);
-  if (options.json === true) out.line(safeJson({ models: shown }));
-  else {
-    const columns = ["provider", "model", "address", "key", "state"].map((heading) => ({ heading }));
-    const rows = shown.map((one) => [
-      one.provider,
-      one.model ?? "-",
-      one.base_url ?? "-",
-      one.key ?? "-",
-      stateOf(one),
-    ]);
-    for (const line of tableLines(columns, rows, out.width)) out.line(line);
-    if (options.try !== true) tellNext(out, "bosun models --try");
-  }
-  return ok(shown.some(({ state }) => state === "failed") ? EXIT_ENVIRONMENT : EXIT_DONE);
+  return async (context, _words, options) => {
+    const { out } = context.terminal;
+    const shown = await modelsIn(context.environment, options.try === true);
+    if (options.json === true) out.line(safeJson({ models: shown }));
+    else {
+      const columns = ["provider", "model", "address", "key", "state"].map((heading) => ({ heading }));
+      const rows = shown.map((one) => [
+        one.provider,
+        one.model ?? "-",
+        one.base_url ?? "-",
+        one.key ?? "-",
+        stateOf(one),
+      ]);
+      for (const line of tableLines(columns, rows, out.width)) out.line(line);
+      if (options.try !== true) tellNext(out, "bosun models --try");
+    }
+    return ok(shown.some(({ state }) => state === "failed") ? EXIT_ENVIRONMENT : EXIT_DONE);
+  };
 }
 
 function stateOf({ state, why, seconds = 0, tokens }: ModelShown): string {

@@ -7,7 +7,7 @@ import { rebuild, type Rebuilt } from "../runtime/rebuild.ts";
 import { systemClock } from "../runtime/time/clock.ts";
 import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
-import type { Action, CommandContext, Exit } from "./context/command.ts";
+import type { Action, CommandContext } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { loadModes } from "../modes/index.ts";
 import { logFolders } from "./lookup/log-source.ts";
@@ -15,24 +15,22 @@ import { logFolders } from "./lookup/log-source.ts";
 /** `bosun rebuild`: makes the database anew from the log folders. */
 export function register(command: Command): Action<object> {
   command.argument("[session]", "its id, the name of its log folder (default: all)");
-  return rebuildHere;
-}
-
-async function rebuildHere(context: CommandContext, [named]: readonly string[]): Promise<Exit> {
-  const home = homeOf(context);
-  if (!home.ok) return home;
-  const all = [...logFolders(home.value).keys()].sort();
-  if (all.length === 0 || (named !== undefined && !all.includes(named))) {
-    const what = `${home.value}/logs has no session${named === undefined ? "" : ` ${JSON.stringify(named)}`}.`;
-    const hint = "A session is rebuilt from its log folder. Put that back, or name another home with --home.";
-    return fails("not_found", what + (named === undefined ? "" : didYouMean(named, all)), { hint });
-  }
-  const wanted = named === undefined ? all : [named];
-  const label = systemClock.now().replaceAll(/\W/g, "");
-  const rebuilt = await rebuild(home.value, wanted, all, await loadModes(), label);
-  if (!rebuilt.ok) return rebuilt;
-  show(context, rebuilt.value);
-  return ok(rebuilt.value.sessions.some(({ became }) => typeof became !== "string") ? EXIT_VERIFICATION : EXIT_DONE);
+  return async (context, [named]) => {
+    const home = homeOf(context);
+    if (!home.ok) return home;
+    const all = [...logFolders(home.value).keys()].sort();
+    if (all.length === 0 || (named !== undefined && !all.includes(named))) {
+      const what = `${home.value}/logs has no session${named === undefined ? "" : ` ${JSON.stringify(named)}`}.`;
+      const hint = "A session is rebuilt from its log folder. Put that back, or name another home with --home.";
+      return fails("not_found", what + (named === undefined ? "" : didYouMean(named, all)), { hint });
+    }
+    const wanted = named === undefined ? all : [named];
+    const label = systemClock.now().replaceAll(/\W/g, "");
+    const rebuilt = await rebuild(home.value, wanted, all, await loadModes(), label);
+    if (!rebuilt.ok) return rebuilt;
+    show(context, rebuilt.value);
+    return ok(rebuilt.value.sessions.some(({ became }) => typeof became !== "string") ? EXIT_VERIFICATION : EXIT_DONE);
+  };
 }
 
 const BECAME = {

@@ -4,7 +4,7 @@ import { err, ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import type { Store } from "../store/store.ts";
 import { clipped } from "../ui/display.ts";
-import type { Action, CommandContext, Exit } from "./context/command.ts";
+import type { Action } from "./context/command.ts";
 import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } from "./options/run-options.ts";
 import { commandMessage, ownerOf } from "./interaction/put.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION, takeUp } from "./driver/take-up.ts";
@@ -26,38 +26,36 @@ export function register(command: Command): Action<RetryOptions> {
     .option("--all", "every ticket that can be tried again, but not what a revised plan left out")
     .option(...RESUME_OPTION);
   addRunOptions(command);
-  return retry;
-}
-
-async function retry(context: CommandContext, words: readonly string[], options: RetryOptions): Promise<Exit> {
-  if (words.length > (options.all === true ? 1 : 2)) {
-    const hint = "Name one ticket: bosun retry SESSION TICKET. All tickets: bosun retry --all SESSION.";
-    return fails("usage", "Too many arguments.", { hint });
-  }
-  const runOptions = await readRunOptions(context, options);
-  if (!runOptions.ok) return runOptions;
-  const typed = options.all === true ? words[0] : { words, command: "retry" };
-  return withSession(openHomeOf, context, typed, RETRY, async (found) => {
-    const { store, row } = found;
-    const again = await retriable(found, options.all === true);
-    if (!again.ok) return again;
-    const ids = again.value;
-    const messages = ids.map((ticket_id) => commandMessage({ command: "retry", ticket_id }));
-    const [only = "", another] = ids;
-    const what = another === undefined ? only : `${ids.length} ${subjectWord(row)}s`;
-    if (options.all === true)
-      beside(context, runOptions.value).terminal.out.line(`Retrying ${clipped(ids.join(", "), LIST_WIDTH)}.`);
-    if (row.state !== "closed") {
-      const isResumed = options.resume === true && ownerOf(store, row) === undefined;
-      const refused = isResumed ? undefined : onlyOnResume(store, row, options);
-      return refused ? err(refused) : putAndResume(context, found, row, messages, options);
+  return async (context, words, options) => {
+    if (words.length > (options.all === true ? 1 : 2)) {
+      const hint = "Name one ticket: bosun retry SESSION TICKET. All tickets: bosun retry --all SESSION.";
+      return fails("usage", "Too many arguments.", { hint });
     }
-    const hasCopies = openedWith(store, row.session_id)?.repository !== undefined;
-    const lost = hasCopies ? whyLost(found.home, row.session_id) : undefined;
-    if (lost) return err(lost);
-    const change = { reopen: `retry of ${what}`, facts: messages };
-    return takeUp(context, found, row, runOptions.value, change);
-  });
+    const runOptions = await readRunOptions(context, options);
+    if (!runOptions.ok) return runOptions;
+    const typed = options.all === true ? words[0] : { words, command: "retry" };
+    return withSession(openHomeOf, context, typed, RETRY, async (found) => {
+      const { store, row } = found;
+      const again = await retriable(found, options.all === true);
+      if (!again.ok) return again;
+      const ids = again.value;
+      const messages = ids.map((ticket_id) => commandMessage({ command: "retry", ticket_id }));
+      const [only = "", another] = ids;
+      const what = another === undefined ? only : `${ids.length} ${subjectWord(row)}s`;
+      if (options.all === true)
+        beside(context, runOptions.value).terminal.out.line(`Retrying ${clipped(ids.join(", "), LIST_WIDTH)}.`);
+      if (row.state !== "closed") {
+        const isResumed = options.resume === true && ownerOf(store, row) === undefined;
+        const refused = isResumed ? undefined : onlyOnResume(store, row, options);
+        return refused ? err(refused) : putAndResume(context, found, row, messages, options);
+      }
+      const hasCopies = openedWith(store, row.session_id)?.repository !== undefined;
+      const lost = hasCopies ? whyLost(found.home, row.session_id) : undefined;
+      if (lost) return err(lost);
+      const change = { reopen: `retry of ${what}`, facts: messages };
+      return takeUp(context, found, row, runOptions.value, change);
+    });
+  };
 }
 
 /** Maximum width of the list of what is retried, in columns. */

@@ -16,20 +16,18 @@ import type { Patience } from "./driver/drive.ts";
 /** `bosun scheduler`: started by `run` and `resume` for a session that outlives their terminal. Not for people. */
 export function register(command: Command): Action<object> {
   command.argument("<session>", "for lists of processes");
-  return carryOutOrder;
-}
-
-async function carryOutOrder(context: CommandContext): Promise<Exit> {
-  closeInherited();
-  const given = await order();
-  if (given === undefined) {
-    return fails("usage", "This command got no order: other commands start it.", {
-      hint: "Use bosun run --detach, or bosun resume --detach.",
-    });
-  }
-  const done = await withHome(openHome(context), (home) => carryOut(context, home, given));
-  if (done.ok || !say({ kind: "failed", failure: done.error })) return done;
-  return ok(EXIT_CODE_OF[done.error.code]);
+  return async (context) => {
+    closeInherited();
+    const given = await order();
+    if (given === undefined) {
+      return fails("usage", "This command got no order: other commands start it.", {
+        hint: "Use bosun run --detach, or bosun resume --detach.",
+      });
+    }
+    const done = await withHome(openHome(context), (home) => carryOut(context, home, given));
+    if (done.ok || !say({ kind: "failed", failure: done.error })) return done;
+    return ok(EXIT_CODE_OF[done.error.code]);
+  };
 }
 
 type Given = Omit<Extract<LauncherMessage, { kind: "order" }>, "kind">;

@@ -39,31 +39,29 @@ export function register(command: Command): Action<StatusOptions> {
       ).conflicts("json"),
     )
     .option("--json", "one JSON value on stdout");
-  return status;
-}
-
-async function status(context: CommandContext, [named]: readonly string[], options: StatusOptions): Promise<Exit> {
-  const { out, isDumb } = context.terminal;
-  if (options.watch === true && (isDumb || !out.stream.isTTY))
-    return fails("usage", "--watch needs a terminal, to show the status in its place.", {
-      hint: "To follow a session line by line: bosun log --follow, or for programs bosun attach --json.",
+  return async (context, [named], options) => {
+    const { out, isDumb } = context.terminal;
+    if (options.watch === true && (isDumb || !out.stream.isTTY))
+      return fails("usage", "--watch needs a terminal, to show the status in its place.", {
+        hint: "To follow a session line by line: bosun log --follow, or for programs bosun attach --json.",
+      });
+    const opened = await readHomeOf(context, named);
+    const home = homeOf(context);
+    if (!opened.ok && named === undefined && home.ok && isUnused(context, home.value, opened.error))
+      return showList(context, options, () => 0);
+    return withHome(opened, async ({ home, store }) => {
+      const row = rowToShow(store, named, options);
+      if (!row.ok) return row;
+      if (row.value === undefined) return showList(context, options, () => store.version());
+      tellUnknownLogs(context, home, store);
+      if (options.watch === true) return watch(context, { home, store }, row.value);
+      const seen = await seenSession(context, { home, store }, row.value);
+      if (!seen.ok) return seen;
+      if (options.json === true) out.line(safeJson(statusObject(store, home, seen.value)));
+      else for (const line of wholeScreen(sessionParts(out, store, seen.value))) out.line(line);
+      return ok(EXIT_DONE);
     });
-  const opened = await readHomeOf(context, named);
-  const home = homeOf(context);
-  if (!opened.ok && named === undefined && home.ok && isUnused(context, home.value, opened.error))
-    return showList(context, options, () => 0);
-  return withHome(opened, async ({ home, store }) => {
-    const row = rowToShow(store, named, options);
-    if (!row.ok) return row;
-    if (row.value === undefined) return showList(context, options, () => store.version());
-    tellUnknownLogs(context, home, store);
-    if (options.watch === true) return watch(context, { home, store }, row.value);
-    const seen = await seenSession(context, { home, store }, row.value);
-    if (!seen.ok) return seen;
-    if (options.json === true) out.line(safeJson(statusObject(store, home, seen.value)));
-    else for (const line of wholeScreen(sessionParts(out, store, seen.value))) out.line(line);
-    return ok(EXIT_DONE);
-  });
+  };
 }
 
 /** Shows the status now, and again whenever it changes. */

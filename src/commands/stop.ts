@@ -20,11 +20,9 @@ interface StopOptions {
 /** `bosun stop`: stops a running session like Ctrl-C in its terminal. Its agents are ended, and their turns stay open. */
 export function register(command: Command): Action<StopOptions> {
   command.argument(...CHANGED_SESSION).option("--reason <text>", "why, for the record");
-  return stop;
-}
-
-async function stop(context: CommandContext, [named]: readonly string[], options: StopOptions): Promise<Exit> {
-  return withSession(openHomeOf, context, named, CHANGE_OPEN, (found) => stopHolder(context, found, options));
+  return async (context, [named], options) => {
+    return withSession(openHomeOf, context, named, CHANGE_OPEN, (found) => stopHolder(context, found, options));
+  };
 }
 
 async function stopHolder(

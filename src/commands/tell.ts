@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import type { Action, CommandContext, Exit } from "./context/command.ts";
+import type { Action } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { commandMessage, putMessage, tellPut } from "./interaction/put.ts";
 import { whenTold } from "../ui/words.ts";
@@ -25,33 +25,31 @@ export function register(command: Command): Action<TellOptions> {
       "the session and the ticket (both optional unless several sessions are running), and the text",
     )
     .option(...BY_SESSION);
-  return tell;
-}
-
-async function tell(context: CommandContext, words: readonly string[], { session }: TellOptions): Promise<Exit> {
-  const text = words.at(-1)?.trim() ?? "";
-  if (text === "" || words.length > 3) {
-    return fails("usage", text === "" ? "The text is empty." : "Too many arguments.", { hint: QUOTED });
-  }
-  return withHome(await openHomeOf(context, session ?? words.slice(0, -1)[0]), async ({ store }) => {
-    if (isOnlyNamed(store, session === undefined ? words : [session, ...words], text)) {
-      return fails("usage", `The text is missing: ${JSON.stringify(text)} names a session or a ticket.`, {
-        hint: QUOTED,
-      });
+  return async (context, words, { session }) => {
+    const text = words.at(-1)?.trim() ?? "";
+    if (text === "" || words.length > 3) {
+      return fails("usage", text === "" ? "The text is empty." : "Too many arguments.", { hint: QUOTED });
     }
-    const target = resolveTarget(store, { words: words.slice(0, -1), session, command: "tell" }, CHANGE_OPEN);
-    if (!target.ok) return target;
-    const { row, ticket_id } = target.value;
-    const unheard = ticket_id === undefined ? undefined : await whyUnheard(store, row, ticket_id);
-    if (unheard) return err(unheard);
-    const message = commandMessage({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
-    const who = ticket_id === undefined ? "All agents" : `Agents working on ${ticket_id}`;
-    const put = await putMessage(store, row, message);
-    if (!put.ok) return put;
-    const record = put.value.took === "taken" ? put.value.record : undefined;
-    const when = record && whenTold(record).replace(/^./, (first) => first.toUpperCase());
-    return ok(tellPut(context, put.value, when && `${when}. ${who} read it in every turn that begins from now on.`));
-  });
+    return withHome(await openHomeOf(context, session ?? words.slice(0, -1)[0]), async ({ store }) => {
+      if (isOnlyNamed(store, session === undefined ? words : [session, ...words], text)) {
+        return fails("usage", `The text is missing: ${JSON.stringify(text)} names a session or a ticket.`, {
+          hint: QUOTED,
+        });
+      }
+      const target = resolveTarget(store, { words: words.slice(0, -1), session, command: "tell" }, CHANGE_OPEN);
+      if (!target.ok) return target;
+      const { row, ticket_id } = target.value;
+      const unheard = ticket_id === undefined ? undefined : await whyUnheard(store, row, ticket_id);
+      if (unheard) return err(unheard);
+      const message = commandMessage({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
+      const who = ticket_id === undefined ? "All agents" : `Agents working on ${ticket_id}`;
+      const put = await putMessage(store, row, message);
+      if (!put.ok) return put;
+      const record = put.value.took === "taken" ? put.value.record : undefined;
+      const when = record && whenTold(record).replace(/^./, (first) => first.toUpperCase());
+      return ok(tellPut(context, put.value, when && `${when}. ${who} read it in every turn that begins from now on.`));
+    });
+  };
 }
 
 /** Why no agent would read a note about a subject. */

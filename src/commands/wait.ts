@@ -36,27 +36,21 @@ export function register(command: Command): Action<WaitOptions> {
     .option("--timeout <duration>", `wait so long at most, then exit with 124: ${DURATION_FORM}`)
     .option("--until <what>", "what to wait for: end; or input, which is the end or that a person is needed", "end")
     .option("--json", "one JSON value on stdout: the result");
-  return wait;
-}
-
-async function wait(
-  context: CommandContext,
-  [named]: readonly string[],
-  { timeout, until, json = false }: WaitOptions,
-): Promise<Exit> {
-  const aim = oneOf("--until", until, AIMS);
-  if (!aim.ok) return aim;
-  const longest = timeout === undefined ? ok(Number.POSITIVE_INFINITY) : durationOf("--timeout", timeout, 0);
-  if (!longest.ok) return longest;
-  return withSession(readHomeOf, context, named, SHOW, async (found) => {
-    const { store, session_id } = found;
-    const came = await waitFor(store, session_id, aim.value, performance.now() + longest.value);
-    if (came === "timeout")
-      return fails("timeout", `${session_id} has not ended within ${timeout}. It continues to run.`, {
-        hint: `bosun attach ${session_id}`,
-      });
-    return tellResult(context, found, { came, json });
-  });
+  return async (context, [named], { timeout, until, json = false }) => {
+    const aim = oneOf("--until", until, AIMS);
+    if (!aim.ok) return aim;
+    const longest = timeout === undefined ? ok(Number.POSITIVE_INFINITY) : durationOf("--timeout", timeout, 0);
+    if (!longest.ok) return longest;
+    return withSession(readHomeOf, context, named, SHOW, async (found) => {
+      const { store, session_id } = found;
+      const came = await waitFor(store, session_id, aim.value, performance.now() + longest.value);
+      if (came === "timeout")
+        return fails("timeout", `${session_id} has not ended within ${timeout}. It continues to run.`, {
+          hint: `bosun attach ${session_id}`,
+        });
+      return tellResult(context, found, { came, json });
+    });
+  };
 }
 
 /** Waits for the end, or for what else was asked for. If the owner is gone, the session has ended or its scheduler has died. */
