@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { tellingChanges } from "../../src/agents/changes.ts";
+import { tellingChanges } from "../../src/agents/workspace-look.ts";
 import type { TurnContext, TurnRequest } from "../../src/kernel/agent.ts";
 import { changeLines } from "../../src/kernel/changes.ts";
 import type { ChangedFiles } from "../../src/protocol/record.ts";

@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
-import { tellingChanges } from "../../agents/changes.ts";
+import { tellingChanges } from "../../agents/workspace-look.ts";
 import { type Closed, programsInside } from "../../agents/isolation/role-sandbox.ts";
 import { watchedLauncher } from "../../agents/launcher.ts";
 import { findUserConfiguration } from "../../config/found.ts";

@@ -36,7 +36,8 @@ export function onCommand<S extends Self, U extends Subject>(
     case "cancel":
       if (!one) return draft.finish("cancelled", "cancelled");
       withdraw(draft, one.id, "cancelled");
-      return rules.drop(draft, one, "cancelled");
+      if (rules.drop) return rules.drop(draft, one, "cancelled");
+      return draft.move(one.id, events.left, "cancelled");
     case "pause":
     case "resume":
     case "limits":

@@ -27,10 +27,10 @@ export interface Rules<I, S extends Self, U extends Subject> {
   answered(draft: Draft<S, U>, fact: Fact, subject: U | undefined): Refused;
   /** Offers what is to be asked next, or finishes. Called when nobody is asked and nothing awaited: of those asked at once, the last has answered or is out. */
   goOn(draft: Draft<S, U>): void;
-  /** The retries of a subject are spent, or its failure is not retried. */
-  spent(draft: Draft<S, U>, subject: U, code: string): void;
-  /** A person drops a subject, which holds no turn any more. */
-  drop(draft: Draft<S, U>, subject: U, reason: string): void;
+  /** The retries of a subject are spent, or its failure is not retried. It is moved by `events.left` otherwise. */
+  spent?(draft: Draft<S, U>, subject: U, code: string): void;
+  /** A person drops a subject, which holds no turn any more. It is moved by `events.left` otherwise. */
+  drop?(draft: Draft<S, U>, subject: U, reason: string): void;
   /** How many more times a message is sent; the session's setting otherwise. */
   retries?(self: S, subject: U | undefined): number;
   /** Whether a subject can get another turn, so that a person's note reaches it; any that is in the session otherwise. */

@@ -48,7 +48,8 @@ function retriesSpent<S extends Self, U extends Subject>(
   refused: readonly Json[],
 ): void {
   const one = draft.subject(id);
-  if (one) return rules.spent(draft, one, code);
+  if (one && rules.spent) return rules.spent(draft, one, code);
+  if (one) return draft.move(one.id, descriptor.events.left, code);
   if (refused.length > 0 && rules.seatSpent) return rules.seatSpent(draft, code);
   const { role_id = "" } = rules.seat(draft.self, undefined).seat;
   stopFor(draft, undefined, { ...turn, refused }, code, `the ${descriptor.seat ?? descriptor.name} ${role_id}`);

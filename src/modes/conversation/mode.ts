@@ -52,8 +52,6 @@ export const conversationMode = modeOf(conversation, {
     if (draft.self.stopped_by?.length) draft.finish("done");
     return undefined;
   },
-  spent: (draft, { id }, code) => draft.move(id, "passed", code),
-  drop: (draft, { id }, reason) => draft.move(id, "passed", reason),
   result(session) {
     const { opened, ended, earlier, contributions, max_turns, stopped_by = [] } = session.self;
     const read = (field: string) => from(opened, `/input/continued/${field}`);

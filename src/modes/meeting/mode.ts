@@ -46,7 +46,6 @@ export const meetingMode = modeOf(meeting, {
     draft.move(agent.id, "passed", code);
     note(draft, agent, `(no answer: ${code})`);
   },
-  drop: (draft, { id }, reason) => draft.move(id, "left", reason),
   gaveUp: (draft, code) => draft.finish("failed", code),
   // The PM gets one more call, in which it may only finish; after that, the whiteboard is the report.
   seatSpent(draft) {

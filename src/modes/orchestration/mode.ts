@@ -70,7 +70,6 @@ export const orchestrationMode = modeOf(orchestration, {
     draft.move(step.id, "failed", code);
     stalled(draft);
   },
-  drop: (draft, { id }, reason) => draft.move(id, "left", reason),
   gaveUp: (draft, code) => draft.finish("failed", code),
   // The planner gets one more turn, in which it may only finish; after that, the results are the report.
   seatSpent(draft) {

@@ -43,8 +43,6 @@ export const panelMode = modeOf(panel, {
     draft.patchSubject(member.id, { approves, reviews, said: fact.sequence });
     return undefined;
   },
-  spent: (draft, { id }, code) => draft.move(id, "left", code),
-  drop: (draft, { id }, reason) => draft.move(id, "left", reason),
   canBeTold: ({ self: { round, rounds } }, { status }) =>
     status !== "left" && (status !== "answered" || round < rounds),
   result(session) {

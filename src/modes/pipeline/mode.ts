@@ -78,11 +78,10 @@ export const pipelineMode = modeOf(pipeline, {
     if (!isAllowed) draft.finish("cancelled", "commands_refused");
   },
   spent(draft, step, code) {
-    if (step.is_optional) return skip(draft, step, code);
+    if (step.is_optional) return draft.move(step.id, "skipped", code);
     draft.move(step.id, "failed", code);
     draft.finish("failed", "step_failed");
   },
-  drop: skip,
   retry(draft, step) {
     draft.move(step.id, "retried");
     for (const { id, reason, status } of draft.all())
@@ -133,10 +132,6 @@ function goOn(draft: D): void {
   if (pending.length > 0) return;
   if (draft.count("done") === 0) draft.finish("failed", "no_result");
   else draft.finish("done");
-}
-
-function skip(draft: D, { id }: Step, reason: string): void {
-  draft.move(id, "skipped", reason);
 }
 
 function complete(draft: D, id: string, handed_on: Reference): void {

@@ -30,8 +30,6 @@ export const planningMode: Mode<KitState<Self, Speaker>> = {
       draft.patchSubject(planner.id, { said: fact.sequence });
       return undefined;
     },
-    spent: (draft, { id }, code) => draft.move(id, "left", code),
-    drop: (draft, { id }, reason) => draft.move(id, "left", reason),
     result: (session) => ({
       plans: session.all().map(({ id, said, reason }) => ({
         role_id: id,
