@@ -45,51 +45,49 @@ export function register(command: Command): Action<AnswerOptions> {
     .option("--no-more", "answer no more questions: the manager decides the rest")
     .option(...RESUME_OPTION)
     .option("--no-input", "never ask at this terminal");
-  return answer;
-}
-
-async function answer(context: CommandContext, words: readonly string[], options: AnswerOptions): Promise<Exit> {
-  const { terminal } = context;
-  return withHome(await openHomeOf(context, sessionWord(words)), async (home) => {
-    const { store } = home;
-    const asked = await askedAmong(store, words);
-    if (!asked.ok) return asked;
-    const { row, questions, permissions, typed } = asked.value;
-    const { session_id } = row;
-    const decision = permissionDecision(session_id, permissions, typed, questions.length === 0);
-    if (!decision.ok) return decision;
-    if (decision.value) return putAndResume(context, home, row, [decision.value], options);
-    const { file, defaults, more, input } = options;
-    const isGiven = typed.length > 0 || file !== undefined || defaults === true || more === false;
-    if (!isGiven && input !== false && terminal.hasPerson) {
-      const asks = new Set([...questions, ...permissions].map(({ ask_id }) => ask_id));
-      const said = await askHere(context, home, row, asks, options);
-      if (said !== undefined) return said;
-    }
-    if (questions.length === 0 && permissions.length > 0) return showOpen(context, session_id, permissions);
-    if (typed.length > 0 && (file !== undefined || defaults === true))
-      return fails("usage", "An answer cannot be combined with --file or --defaults.", { hint: "Give one." });
-    if (questions.length === 0) {
-      const all = `All questions of ${session_id} are answered.`;
-      if (typed.length > 0 || file !== undefined)
-        return fails("usage", all, { hint: `The answers take effect with bosun resume ${session_id}.` });
-      terminal.out.line(all);
-      tellNext(terminal.out, `bosun resume ${session_id}`);
-      return ok(EXIT_DONE);
-    }
-    const answers = await answersFrom(context, asked.value, options);
-    if (!answers.ok) return answers;
-    const noMore = more === false;
-    if (answers.value.length === 0 && !noMore) return showOpen(context, session_id, [...questions, ...permissions]);
-    const status = noMore ? "complete" : "answered";
-    const messages = byAsk(questions, answers.value, noMore).map((group) => answersMessage(group, status));
-    const answered = new Set(answers.value.map(({ question_id }) => question_id));
-    const left = questions.map(({ question_id }) => question_id).filter((id) => !answered.has(id));
-    if (left.length > 0 && !noMore) terminal.out.line(`Still open: ${safeLine(left.join(", "))}.`);
-    const put = await putAndResume(context, home, row, messages, options);
-    if (put.ok) new Drafts(home.home, session_id).forget(answered);
-    return put;
-  });
+  return async (context, words, options) => {
+    const { terminal } = context;
+    return withHome(await openHomeOf(context, sessionWord(words)), async (home) => {
+      const { store } = home;
+      const asked = await askedAmong(store, words);
+      if (!asked.ok) return asked;
+      const { row, questions, permissions, typed } = asked.value;
+      const { session_id } = row;
+      const decision = permissionDecision(session_id, permissions, typed, questions.length === 0);
+      if (!decision.ok) return decision;
+      if (decision.value) return putAndResume(context, home, row, [decision.value], options);
+      const { file, defaults, more, input } = options;
+      const isGiven = typed.length > 0 || file !== undefined || defaults === true || more === false;
+      if (!isGiven && input !== false && terminal.hasPerson) {
+        const asks = new Set([...questions, ...permissions].map(({ ask_id }) => ask_id));
+        const said = await askHere(context, home, row, asks, options);
+        if (said !== undefined) return said;
+      }
+      if (questions.length === 0 && permissions.length > 0) return showOpen(context, session_id, permissions);
+      if (typed.length > 0 && (file !== undefined || defaults === true))
+        return fails("usage", "An answer cannot be combined with --file or --defaults.", { hint: "Give one." });
+      if (questions.length === 0) {
+        const all = `All questions of ${session_id} are answered.`;
+        if (typed.length > 0 || file !== undefined)
+          return fails("usage", all, { hint: `The answers take effect with bosun resume ${session_id}.` });
+        terminal.out.line(all);
+        tellNext(terminal.out, `bosun resume ${session_id}`);
+        return ok(EXIT_DONE);
+      }
+      const answers = await answersFrom(context, asked.value, options);
+      if (!answers.ok) return answers;
+      const noMore = more === false;
+      if (answers.value.length === 0 && !noMore) return showOpen(context, session_id, [...questions, ...permissions]);
+      const status = noMore ? "complete" : "answered";
+      const messages = byAsk(questions, answers.value, noMore).map((group) => answersMessage(group, status));
+      const answered = new Set(answers.value.map(({ question_id }) => question_id));
+      const left = questions.map(({ question_id }) => question_id).filter((id) => !answered.has(id));
+      if (left.length > 0 && !noMore) terminal.out.line(`Still open: ${safeLine(left.join(", "))}.`);
+      const put = await putAndResume(context, home, row, messages, options);
+      if (put.ok) new Drafts(home.home, session_id).forget(answered);
+      return put;
+    });
+  };
 }
 
 /** Asks the person at this terminal, and sends each answer. Undefined if they left without an answer. */

@@ -82,8 +82,8 @@ export function applyToState<S extends SubjectState>(
   if (told.state !== undefined) state.state = told.state;
   for (const { subject: id, to, reason } of told.moves) {
     const moved = subjectOf(id);
-    count(state, moved.status, -1);
-    count(state, to, 1);
+    count(state.counts, moved.status, -1);
+    count(state.counts, to, 1);
     moved.status = to;
     moved.reason = reason;
     moved.since = received_at;
@@ -116,11 +116,12 @@ function alter(subject: SubjectState, change: ToldSubject): void {
 function drop({ subjects, counts }: SessionState, id: string): void {
   const subject = subjects.get(id);
   if (!subject) return;
-  count({ counts }, subject.status, -1);
+  count(counts, subject.status, -1);
   subjects.delete(id);
 }
 
-function count({ counts }: Pick<SessionState, "counts">, status: string, by: number): void {
+/** Counts a subject in, or out of, a status. */
+export function count(counts: Map<string, number>, status: string, by: number): void {
   if (status === "") return;
   const left = (counts.get(status) ?? 0) + by;
   if (left > 0) counts.set(status, left);
@@ -139,7 +140,7 @@ export function standingState<S>(engine: ReadEngine<S>, read: (title: Json) => s
     const title = read(row.title);
     const subject = { id, order, status, since, title, owner, attempt, max_attempts, depends_on, reason, spent };
     state.subjects.set(id, subject);
-    count(state, status, 1);
+    count(state.counts, status, 1);
   }
   for (const { turn_id, role_id = "", subject, run, since = "" } of runningTurns(ledger))
     state.turns.set(turn_id, { turn_id, role_id, subject, run, since });

@@ -38,7 +38,7 @@ export interface BeginOptions extends RunInputOptions, RunFlags {
   readonly session?: string;
 }
 
-/** Adds those options; `noun` is what the words of the command are. */
+/** Adds the options of a command that begins a session; `noun` is what its words are. */
 export function addBeginOptions(command: Command, noun: string): void {
   command
     .option("--file <file>", `read the ${noun} from this file; - reads standard input`)

@@ -35,7 +35,7 @@ export interface RecordFilter extends Omit<FilterOptions, "from" | "to"> {
   readonly to: Bound | undefined;
 }
 
-/** The same for one log, as sequences and instants in ms since 1970. */
+/** What a filter selects in one log, as sequences and instants in ms since 1970. */
 interface Range {
   readonly first: number;
   readonly last: number;

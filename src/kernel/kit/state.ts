@@ -1,6 +1,7 @@
 import type { Instant } from "../../protocol/timestamp.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Change, Outcome, Seat } from "../mode.ts";
+import { count } from "../state.ts";
 import type { Holder } from "./holder.ts";
 import type { QuestionSet } from "./questions.ts";
 import { SAID, type Said } from "./views.ts";
@@ -124,12 +125,6 @@ export function applyTo<S extends Self, U extends Subject>(
 /** Whether a turn is open, or something is awaited. */
 export function isHolding(holder: Holder | undefined): boolean {
   return (holder?.turn ?? holder?.waits_for) !== undefined;
-}
-
-function count(counts: Map<string, number>, status: string, by: number): void {
-  const left = (counts.get(status) ?? 0) + by;
-  if (left > 0) counts.set(status, left);
-  else counts.delete(status);
 }
 
 export function inOrder(a: Subject, b: Subject): number {

@@ -32,11 +32,6 @@ interface PageAssets {
   readonly style: string;
 }
 
-interface Drawings {
-  readonly timeline: string;
-  readonly graph: string;
-}
-
 /** The marker near the beginning of every report page, and of no other file. */
 export const PAGE_MARK = '<meta name="generator" content="bosun report">';
 
@@ -47,7 +42,11 @@ const LEGEND =
  * The page, in parts to be written in order. Nothing in it can reach the network or run except its one script: the content security policy
  * names the digests of the script and the stylesheet. Untrusted text is escaped, or in a data block that it cannot end.
  */
-function pageParts(data: PageData, drawings: Drawings, { script, style }: PageAssets): string[] {
+function pageParts(
+  data: PageData,
+  drawings: Readonly<Record<"timeline" | "graph", string>>,
+  { script, style }: PageAssets,
+): string[] {
   const policy = [
     "default-src 'none'",
     `script-src ${digestOf(script)}`,
