@@ -1,6 +1,9 @@
 import { UNAVAILABLE } from "../kernel/outages.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import type { Hold } from "../protocol/telling.ts";
+import type { Ledger } from "../kernel/ledger.ts";
+import { parseDuration } from "../lib/durations.ts";
+import type { QuotaWindow } from "../protocol/record.ts";
 import { safeLine } from "./display.ts";
 import { localMoment } from "./timeline.ts";
 
@@ -22,4 +25,39 @@ export function heldWords(holds: readonly Hold[]): string[] {
 export function shortHold({ role_id, reason, limit, until }: Hold): string {
   const ends = limit?.limit === "quota" || reason === UNAVAILABLE;
   return `${role_id} (${reason}${ends ? ` until ${until}` : ""})`;
+}
+
+/** Maximum difference between the used and the elapsed part of a window that counts as on pace, in percentage points. */
+const POINTS = 10;
+
+/** A line for each rate-limit window of the session's accounts that has not been reset since it was reported. */
+export function quotaLines({ quotas, terms }: Pick<Ledger, "quotas" | "terms">, now: number): string[] {
+  return [...quotas]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([account, { windows }]) => {
+      const reserve = terms.reserves?.find(([one]) => one === account)?.[1];
+      const ahead = windows.filter(({ resets_at }) => milliseconds(resets_at) > now);
+      return ahead.map((window) => windowWords(account, window, reserve, now));
+    });
+}
+
+/** `codex week 63 % left, resets 2026-12-24 09:00, reserve 20 %, on pace`. */
+function windowWords(account: string, window: QuotaWindow, reserve: number | undefined, now: number): string {
+  const pace = paceOf(window, now);
+  return [
+    `${safeLine(account)} ${safeLine(window.name)} ${Math.round(100 - window.used_percent)} % left`,
+    `resets ${localMoment(new Date(milliseconds(window.resets_at)), new Date(now))}`,
+    ...(reserve === undefined ? [] : [`reserve ${reserve} %`]),
+    ...(pace === undefined ? [] : [pace]),
+  ].join(", ");
+}
+
+/** Compares the used part of a window with the elapsed part; undefined if the window's name is not a duration. */
+function paceOf({ name, used_percent, resets_at }: QuotaWindow, now: number): string | undefined {
+  const [length = ""] = name.split(" ");
+  const parsed = parseDuration(length === "week" ? "7d" : length);
+  if (!parsed.ok || parsed.value === 0) return undefined;
+  const elapsed = 100 - ((milliseconds(resets_at) - now) / parsed.value) * 100;
+  if (Math.abs(used_percent - elapsed) <= POINTS) return "on pace";
+  return used_percent > elapsed ? "ahead of pace" : "behind pace";
 }
