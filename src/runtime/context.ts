@@ -49,7 +49,6 @@ export interface SessionEnvironment {
   readonly clock: SteadyClock;
   readonly launcher: Launcher;
   readonly secrets: Withholder;
-  /** What sandboxes of this session close. */
   readonly closed?: Closed | undefined;
   readonly agentFor: (role: Role) => Agent;
   readonly functions?: TextFunctions | undefined;

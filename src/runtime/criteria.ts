@@ -10,7 +10,6 @@ import { type ProgramContext, runProgram } from "./program.ts";
 import { made, TEXT_BYTES, tooLong } from "./text-functions.ts";
 import { workspaceAway } from "./turns/away.ts";
 
-/** What criteria need of a session. */
 export type CheckContext = ProgramContext & Pick<SessionContext, "bus" | "functions"> & { readonly clock: CheckClock };
 
 type CheckClock = Pick<SessionContext["clock"], "after" | "monotonic">;

@@ -90,7 +90,6 @@ function hintLines(err: Output, text: string): string[] {
 
 const INDENT = 2;
 
-/** The event for a failure under `--json`. */
 export function failedEvent({ out }: Terminal, { code, message, hint, details }: Failure, exit_code: number): void {
   const next = hint === undefined ? undefined : localize(out, hint);
   out.line(eventLine({ type: "error", code, message, hint: next, details, exit_code }));
