@@ -52,7 +52,7 @@ const FIELDS: Readonly<Record<string, number>> = { "1": 8, u: 10, "?": 1 };
 type Found = ReadonlyMap<string, boolean>;
 
 /** A workspace at one moment. In a repository, only the files that differ from its last commit, and those that an earlier look has. */
-export interface Look {
+interface Look {
   /** The last commit. */
   readonly head?: string;
   readonly found: Found;
@@ -61,7 +61,7 @@ export interface Look {
 }
 
 /** Looks at a workspace, after an earlier look or the first time. Undefined if it is too large, or cannot be read. */
-export async function lookAt(
+async function lookAt(
   workspace: string,
   environment: NodeJS.ProcessEnv,
   ignored: readonly string[],
@@ -83,7 +83,7 @@ export async function lookAt(
 }
 
 /** What changed from one look to the next. */
-export function changesBetween(before: Look, { files, found }: Look): ChangedFile[] {
+function changesBetween(before: Look, { files, found }: Look): ChangedFile[] {
   return [...files].flatMap(([path, now]): ChangedFile[] => {
     const old = before.files.get(path) ?? (found.get(path) === true ? "" : undefined);
     if (now === old) return [];

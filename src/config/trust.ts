@@ -177,7 +177,7 @@ export function trustWritten(
   return remembered.ok ? ok(true) : remembered;
 }
 
-export function filesOf({ settings, roles, crews, prompts }: Configuration): Map<string, string> {
+function filesOf({ settings, roles, crews, prompts }: Configuration): Map<string, string> {
   const files = [settings, roles, ...crews, ...prompts].filter((file) => file !== undefined);
   return new Map(files.map(({ path, bytes }) => [path, Buffer.from(bytes).toString()]));
 }
