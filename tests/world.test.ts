@@ -13,7 +13,7 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "copies/given.ts": ["copyFile", "mkdir"],
   "copies/capture.ts": ["copyFileSync"],
   "copies/repository.ts": ["copyFileSync"],
-  "config/allow-always.ts": ["mkdirSync", "writeFileSync"],
+  "config/trust.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
   "config/agent-files.ts": ["mkdirSync", "writeFileSync"],
   "commands/report.ts": ["appendFileSync", "openSync"],
