@@ -11,7 +11,7 @@ const SURVIVAL = [
   "tests/{agents,runtime}/misbehaviour.test.ts",
   "tests/copies/**/*.test.ts",
   "tests/crew/examples.test.ts",
-  "tests/commands/{copies,diff-take,discard,merge-undo,hostile-clone,private-files,mcp,mcp-meeting,notify,rebuild,every-mode,council,discussion,attach,dashboard,detach,live}.test.ts",
+  "tests/commands/{copies,diff-take,discard,merge-undo,pull-request,hostile-clone,private-files,mcp,mcp-meeting,notify,rebuild,every-mode,council,discussion,attach,dashboard,detach,live}.test.ts",
   "tests/commands/interaction/{asking,interactive}.test.ts",
   "tests/ui/tui/terminal.test.ts",
 ];
