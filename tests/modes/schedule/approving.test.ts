@@ -284,6 +284,14 @@ describe("the checks of a plan", () => {
     expect(commandsRun(session)).toEqual([[`kbase${session.sequence}`, [runs("two")]]]);
   });
 
+  it("do not run if nothing is left to do", () => {
+    const session = schedule({ config: { max_attempts: 2, max_retries: 0 }, copies: true }).plan(task("a"), task("b"));
+    session.instruct("a").fail("a").instruct("a").fail("a").instruct("b").fail("b");
+    // The plan leaves out b, and a has no attempt left.
+    session.replan("b", checked("a", "one"));
+    expect([session.phase, commandsRun(session), session.open]).toEqual(["closed", [], []]);
+  });
+
   it("do not run without copies", () => {
     expect(commandsRun(schedule().plan(checked("a", "one")))).toEqual([]);
   });
