@@ -57,7 +57,10 @@ export function registerGive(command: Command): Action<GiveOptions> {
 }
 
 async function take({ terminal: { out } }: CommandContext, found: FoundCopies<StoreReader>): Promise<Exit> {
-  const { session_id, copies } = found;
+  const { session_id, store, copies } = found;
+  const holder = store.holder(session_id);
+  if (holder !== undefined)
+    return err({ ...busy(session_id, holder), hint: `To work in its copies yourself: bosun stop ${session_id}` });
   const taken = await openTicket(found, "take");
   if (!taken.ok) return taken;
   const { view, ticket_id, stage } = taken.value;
@@ -68,16 +71,14 @@ async function take({ terminal: { out } }: CommandContext, found: FoundCopies<St
   const back = isAsked
     ? `bosun review ${session_id} ${ticket_id} --changes "…"`
     : `bosun ${stage === "failed" ? `retry ${session_id} ${ticket_id}` : `resume ${session_id}`}`;
-  const words = [
-    "What you leave there, committed or not, is checked, reviewed and merged once you hand it in:",
-    "Or its worker goes on from it:",
+  const handIn = "What you leave there, committed or not, is checked, reviewed and merged once you hand it in:";
+  const ways = [
+    [handIn, `bosun give ${session_id} ${ticket_id}`],
+    ["Or its worker goes on from it:", back],
   ] as const;
-  for (const [line, next] of [
-    [words[0], `bosun give ${session_id} ${ticket_id}`],
-    [words[1], back],
-  ] as const) {
+  for (const [words, next] of ways) {
     out.line();
-    for (const one of hanging(line, out.width, 0)) out.line(one);
+    for (const line of hanging(words, out.width, 0)) out.line(line);
     tellNext(out, next);
   }
   return ok(EXIT_DONE);
@@ -97,7 +98,7 @@ async function give(context: CommandContext, words: readonly string[], options: 
   });
 }
 
-/** Commits what is in a ticket's copy as a person's, and says so in the message for its session. */
+/** Commits the files in a ticket's copy as a person's work. Returns the message with which the session takes it. */
 async function handedIn(held: Held, summary = "Done by hand."): Promise<Fallible<PersonMessage>> {
   const { around, row, opened, copies } = held;
   const open = await openTicket(held, "give");
@@ -108,7 +109,7 @@ async function handedIn(held: Held, summary = "Done by hand."): Promise<Fallible
   const at = around.clock.now();
   const given = {
     ...{ ticket_id, attempt, at },
-    // What an agent hands in later never has this name, nor what a person does.
+    // No later work, of an agent or a person, has this ref.
     run: `given-${milliseconds(at)}`,
     author: copies.place.committer,
     subject: `${ticket_id}: ${summary.split("\n")[0]}`,
@@ -131,14 +132,11 @@ async function handedIn(held: Held, summary = "Done by hand."): Promise<Fallible
   });
 }
 
-/** A ticket that is not over, with a copy, in a session that nobody runs. */
+/** The named ticket, if it is not merged and has a copy. */
 async function openTicket(found: FoundCopies<StoreReader>, command: "take" | "give") {
   const { home, store, row, session_id, ticket_id, copies } = found;
   if (ticket_id === undefined)
     return fails("usage", "The ticket is missing.", { hint: `Name one: bosun ${command} ${session_id} TICKET` });
-  const holder = command === "take" ? store.holder(session_id) : undefined;
-  if (holder !== undefined)
-    return err({ ...busy(session_id, holder), hint: `To work in its copies yourself: bosun stop ${session_id}` });
   const view = await readSession(store, home, row);
   if (!view.ok) return view;
   const ticket = view.value.tickets.find((one) => one.ticket_id === ticket_id);
