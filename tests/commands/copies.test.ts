@@ -180,6 +180,26 @@ describe("with a copy of the repository for each ticket", () => {
     expect(merged(here, session_id, "ok")).toBe("");
   });
 
+  it("work whose answer was there when the session was stopped is merged, and not lost", async () => {
+    const { here } = repository();
+    const answered = join(here.home, "..", "answered");
+    const sent = { session_id: "s", source: "worker", target: "scheduler", version: "1.0" };
+    const report = { ...sent, payload_type: "report", payload: { status: "completed" } };
+    const script = `echo work > work.txt; echo '${JSON.stringify(report)}'; touch ${answered}; exec sleep 60`;
+    const playbook = { role_id: "playbook", type: "manager", cli_command: ["${node}", "${crew.playbook}"] };
+    const roles = [playbook, { role_id: "worker", type: "worker", cli_command: ["sh", "-c", script] }];
+    const crew = here.write("roles.json", JSON.stringify({ roles }));
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "one", shell: "true" }]));
+    const words = ["run", "--plan", plan, "--session", "s", "--isolation", "worktree", "--roles", crew, "--no-input"];
+    const running = here.start(words);
+    await until("the answer", () => existsSync(answered));
+    expect((await typed(here, ["stop"])).code).toBe(0);
+    await running.done;
+    expect((await typed(here, ["resume", "s", "--no-input"])).code).toBe(0);
+    expect(merged(here, "s", "work.txt")).toBe("work\n");
+    expect(await mergesOf(here, "s")).toEqual(["merged"]);
+  });
+
   it("uncommitted changes need a choice: --base leaves them out, --include-dirty takes them in", async () => {
     const { here } = repository();
     writeFileSync(join(here.workspace, "a.txt"), "mine\n");

@@ -50,7 +50,9 @@ export async function delivered(
 ): Promise<TurnResult> {
   const { role, stamp, payload, at } = request;
   const { answer } = result;
-  const isDone = answer?.payload["status"] === "completed" && result.failure === undefined;
+  // Of a turn that is stopped, an answer that was already there counts.
+  const hasFailed = result.failure !== undefined && result.failure.code !== "cancelled";
+  const isDone = answer?.payload["status"] === "completed" && !hasFailed;
   if (copies === undefined || stamp.subject === undefined || payload.delivers === undefined || !isDone) return result;
   const { writes = [] } = payload.delivers;
   const summary = textOf(answer.payload["summary"]).split("\n")[0] ?? "";

@@ -184,7 +184,7 @@ export class Turns {
     });
     this.#permissions.over(stamp);
     await handled;
-    const result = signal.aborted ? ended : await delivered(this.#context, request, ended);
+    const result = await delivered(this.#context, request, ended);
     if (result.failure && isOfStorage(result.failure)) return this.#context.fail(result.failure);
     crashPoint("answer_held");
     // A withdrawn turn submits nothing unless its answer was already there. An answer counts only together with the files before it: without them
