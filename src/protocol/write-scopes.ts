@@ -1,11 +1,16 @@
-/** Pairs of tasks, each by its id, that name files which both may change. */
-export function overlapsOf(
-  tasks: readonly { readonly task_id: string; readonly writes?: readonly string[] }[],
-): (readonly [string, string])[] {
-  const scoped = tasks.filter(({ writes }) => writes?.length);
-  return scoped.flatMap(({ task_id, writes }, at) =>
-    scoped.slice(at + 1).flatMap((other) => (overlap(writes, other.writes) ? [[task_id, other.task_id] as const] : [])),
-  );
+interface Scoped {
+  readonly task_id: string;
+  readonly writes?: readonly string[];
+}
+
+/** Groups of tasks, by their ids, each of which may change a file that another of its group may change. */
+export function overlapsOf(tasks: readonly Scoped[]): string[][] {
+  let groups: Scoped[][] = [];
+  for (const task of tasks) {
+    const isNear = (group: readonly Scoped[]) => group.some(({ writes }) => overlap(writes, task.writes));
+    groups = [...groups.filter((group) => !isNear(group)), [...groups.filter(isNear).flat(), task]];
+  }
+  return groups.filter(({ length }) => length > 1).map((group) => group.map(({ task_id }) => task_id));
 }
 
 /** Whether some file may fit globs of both lists: whether what stands before the first wildcard of one leads into the other. */

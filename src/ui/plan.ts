@@ -18,8 +18,8 @@ export interface ShownPlan extends Partial<RevisedTasks> {
   readonly new_commands?: readonly string[];
   /** What fails on the commit from which the session starts, before any work. */
   readonly fails_before?: readonly string[];
-  /** Tasks that may change the same files. */
-  readonly overlaps?: readonly (readonly [string, string])[];
+  /** Groups of tasks that may change the same files. */
+  readonly overlaps?: readonly (readonly string[])[];
   /** What roles can do without asking, also against their permissions where nothing enforces these. */
   readonly unheld?: readonly string[];
 }
@@ -68,13 +68,13 @@ export function planLines(plan: ShownPlan, output: Output): string[] {
     ...(fails_before.length === 0 ? [] : ["", output.style("bold", "Fails before any work")]),
     ...fails_before.flatMap((one) => wrapped(one, width, 2)),
     ...(overlaps.length === 0 ? [] : [""]),
-    ...overlaps.flatMap(([one, other]) =>
-      wrapped(`${one} and ${other} may change the same files, so they are not worked on at the same time.`, width, 0),
-    ),
+    ...overlaps.flatMap((ids) => wrapped(`${OVERLAP} ${ids.join(", ")}`, width, 0)),
     ...(unheld.length === 0 ? [] : [""]),
     ...unheld.flatMap((one) => wrapped(one, width, 0).map((line) => output.style("yellow", line))),
   ];
 }
+
+const OVERLAP = "These tasks may change the same files, so none of them is worked on while such another is:";
 
 function idsLines(what: string, ids: readonly string[], width: number): string[] {
   return ids.length === 0 ? [] : wrapped(`${what}: ${ids.join(", ")}`, width, 2);
