@@ -105,7 +105,7 @@ interface Course {
   readonly goOn: (held: Held, commit: string) => Promise<Exit>;
 }
 
-/** Ends what an earlier command was killed in. Then writes what is planned into the person's repository, a merge once its checks pass. */
+/** First finishes a merge or undo that was killed. Then writes what is planned into the person's repository, a merge once its checks pass. */
 function landAlone(context: CommandContext, found: FoundCopies<Store>, { isThis, plan, goOn }: Course): Promise<Exit> {
   return alone(context, found, async (held) => {
     const { place } = held.copies;
@@ -160,7 +160,7 @@ async function whyPartial(
   const what =
     open.length === 0
       ? `${session_id} is not closed: it is ${row.state}.`
-      : `${counted(open.length, presentation.subjectName)} of ${tickets.length} not merged: ${names}.`;
+      : `Not merged: ${open.length} of ${counted(tickets.length, presentation.subjectName)} (${names}).`;
   if (!input || !context.terminal.hasPerson)
     return fails("person_needed", what, { hint: `To merge the others: bosun merge ${session_id} --partial` });
   context.terminal.err.line(safeLine(what));
@@ -193,13 +193,17 @@ function nextIs({ terminal }: CommandContext, command: "undo" | "diff", { sessio
 function notLanded(
   context: CommandContext,
   { copies: { place } }: Held,
-  { why, paths, on }: Extract<Planned, { state: "refused" }>,
+  { cause, why, paths, on }: Extract<Planned, { state: "refused" }>,
 ): Exit {
   const where = paths.length > 0 ? `: ${paths.join(", ")}` : "";
-  const hints = why.includes("conflict")
-    ? `To resolve it yourself: ${on ? `git switch ${on.map(shellWord).join(" ")} && ` : ""}git fetch ${shellWord(repositoryOf(place))} refs/bosun/session && git merge FETCH_HEAD`
-    : "Commit, end or put aside what is yours there, then try again.";
-  return refused(context, failure("conflict", `Nothing was written: ${why}${where}.`, { hint: hints }));
+  const there = on ? `git switch ${on.map(shellWord).join(" ")} && ` : "";
+  const hints = {
+    conflict: `To resolve it yourself: ${there}git fetch ${shellWord(repositoryOf(place))} refs/bosun/session && git merge FETCH_HEAD`,
+    later_changes: "Revert it by hand, with git revert.",
+    moved: "Try again.",
+    not_clean: "Commit, end or put aside what is yours there, then try again.",
+  };
+  return refused(context, failure("conflict", `Nothing was written: ${why}${where}.`, { hint: hints[cause] }));
 }
 
 /** Tells why nothing was done, which is no trouble of the environment. */

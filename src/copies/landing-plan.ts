@@ -48,7 +48,13 @@ export function planMerge(
     const conflicting = (paths: readonly string[]): Planned => {
       const full = old === undefined ? ["-c", aim.branch, base] : [aim.branch];
       const on = full.map((name) => name.replace("refs/heads/", ""));
-      return { state: "refused", why: "the branch has moved, and conflicts", paths, ...(isApart && { on }) };
+      return {
+        state: "refused",
+        cause: "conflict",
+        why: "the branch has moved on, and conflicts with the work",
+        paths,
+        ...(isApart && { on }),
+      };
     };
     let onto = ground;
     if (isApart && old !== undefined) {
@@ -107,7 +113,12 @@ export function planUndo(place: Place, aim: Aim, landing: Landing): Promise<Fall
     });
     const result = await mergeTrees(place, now, back);
     if ("entries" in result)
-      return ok({ state: "refused", why: "later commits changed the same", paths: result.files });
+      return ok({
+        state: "refused",
+        cause: "later_changes",
+        why: "later commits changed the same lines",
+        paths: result.files,
+      });
     const trailers = { "Bosun-Undo": landing.made };
     const plan = { tree: result.tree, parents: [now], old: now, from: now, trailers, undoes: landing.made };
     return ok(await planned(place, aim, plan));

@@ -24,6 +24,7 @@ export interface Landing {
 
 export interface Refused {
   readonly state: "refused";
+  readonly cause: "conflict" | "later_changes" | "moved" | "not_clean";
   readonly why: string;
   readonly paths: readonly string[];
 }
@@ -47,24 +48,28 @@ export function cutLanding(place: Place): Landing | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as Landing);
 }
 
+function refused(why: string, paths: readonly string[]): Fallible<Landed> {
+  return ok({ state: "refused", cause: "not_clean", why, paths });
+}
+
 /** Moves the person's branch, and writes exactly what differs into its checkout, if there is one and nothing of the person's is in the way. */
 export function land(place: Place, landing: Landing): Promise<Fallible<Landed>> {
   const { root, branch, old } = landing;
   return tried<Landed>(`${branch} cannot be moved`, root, async () => {
     if (existsSync(journalOf(place)))
-      return fails("busy", `An earlier merge of ${place.session_id} into a branch is not ended.`, {
+      return fails("busy", `An earlier merge of ${place.session_id} into a branch was interrupted.`, {
         hint: "`bosun resume` ends it.",
       });
     const worktree = await worktreeOf(place.git, root, branch);
     const now = await answered(place.git(root, ["rev-parse", "--quiet", "--verify", branch]));
     if ((now.yes ? now.text : NO_COMMIT) !== old)
-      return ok({ state: "refused", why: "the branch has moved", paths: [] });
+      return ok({ state: "refused", cause: "moved", why: "the branch has just moved", paths: [] });
     if (worktree !== undefined) {
       const operation = operationIn(worktree);
       if (operation !== undefined)
-        return ok({ state: "refused", why: `${worktree} is in the middle of something`, paths: [operation] });
+        return refused(`a merge, rebase or other git command is under way in ${worktree}`, [operation]);
       const paths = await pathsInTheWay({ ...landing, git: place.git, worktree }, await changesOf(place, landing));
-      if (paths.length > 0) return ok({ state: "refused", why: `${worktree} has changes of its own`, paths });
+      if (paths.length > 0) return refused(`${worktree} has changes of its own`, paths);
     }
     writeWhole(place, journalOf(place), landing);
     await move(place, landing, worktree);

@@ -180,7 +180,7 @@ describe("merge --pr", () => {
     here.git("commit", "-qam", "other");
     const refused = await typed(here, ["merge", "--pr"], there.env);
     expect([refused.code, there.git("for-each-ref"), there.asked()]).toEqual([1, "", ""]);
-    const [, commands = ""] = /conflicts: a\.txt\.[^]*yourself: (git [^]*FETCH_HEAD)/.exec(refused.stderr) ?? [];
+    const [, commands = ""] = /conflicts .*: a\.txt\.[^]*yourself: (git [^]*FETCH_HEAD)/.exec(refused.stderr) ?? [];
     expect(commands).toMatch(/^git switch -c bosun\/s main && git fetch/);
     const resolving = spawnSync("sh", ["-c", commands], {
       cwd: here.workspace,

@@ -167,7 +167,7 @@ describe("merging into a person's branch", () => {
     const at = await session();
     const landing = await plannedIn(at);
     at.run("commit", "-q", "--allow-empty", "-m", "later");
-    expect(value(await land(at.place, landing))).toMatchObject({ state: "refused", why: "the branch has moved" });
+    expect(value(await land(at.place, landing))).toMatchObject({ state: "refused", cause: "moved" });
   });
 });
 

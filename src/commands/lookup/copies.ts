@@ -118,7 +118,7 @@ export function whereabouts(
   const landed = landings({ folder: copies });
   const landing = landed?.at(-1);
   if (landing !== undefined)
-    return { words: `${words}, and that into ${shortBranch(landing.branch)}.`, next: [`bosun undo ${session_id}`] };
+    return { words: `${words}; last merged into ${shortBranch(landing.branch)}.`, next: [`bosun undo ${session_id}`] };
   const commands = ["diff", "merge", ...(isWhole ? ["discard"] : [])];
   const next = merged === 0 ? [] : commands.map((name) => `bosun ${name} ${session_id}`);
   const where = landed === undefined ? "your checkout is untouched" : "taken back from your branch";
