@@ -5,6 +5,7 @@ import { capture } from "../copies/capture.ts";
 import { copyOf } from "../copies/copy.ts";
 import { listedChanges } from "../kernel/changes.ts";
 import { keyOf } from "../kernel/conversations.ts";
+import type { LedgerTurn } from "../kernel/ledger.ts";
 import { shownStatus } from "../kernel/presentation.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { err, ok } from "../lib/result.ts";
@@ -63,9 +64,9 @@ async function take({ terminal: { out } }: CommandContext, found: FoundCopies<St
     return err({ ...busy(session_id, holder), hint: `To work in its copies yourself: bosun stop ${session_id}` });
   const taken = await openTicket(found, "take");
   if (!taken.ok) return taken;
-  const { view, ticket_id, stage } = taken.value;
+  const { view, ticket_id, stage, owner } = taken.value;
   out.line(`cd ${shellWord(safeLine(directoryOf(copies, ticket_id)))}`);
-  const goOn = conversationOf(found, view, ticket_id);
+  const goOn = conversationOf(found, view, ticket_id, owner);
   if (goOn !== undefined) out.line(goOn.map((word) => shellWord(safeLine(word))).join(" "));
   const isAsked = view.waiting.some((one) => one.kind === "review" && one.ticket_id === ticket_id);
   const back = isAsked
@@ -142,23 +143,27 @@ async function openTicket(found: FoundCopies<StoreReader>, command: "take" | "gi
   const ticket = view.value.tickets.find((one) => one.ticket_id === ticket_id);
   const { stage } = shownStatus(view.value.presentation, ticket?.status ?? "");
   if (stage === "done")
-    return fails("usage", `${ticket_id} is merged: what is changed in its copy now comes nowhere.`, {
+    return fails("usage", `${ticket_id} is merged already: changes in its copy are no longer used.`, {
       hint: `bosun diff ${session_id} ${ticket_id}`,
     });
   if (copyOf(copies.place, ticket_id) === undefined)
     return fails("not_found", `${ticket_id} has no copy yet: nobody has worked on it.`, {
       hint: `bosun resume ${session_id}`,
     });
-  return ok({ view: view.value, ticket_id, stage, attempt: ticket?.attempt ?? 0 });
+  return ok({ view: view.value, ticket_id, stage, attempt: ticket?.attempt ?? 0, owner: ticket?.owner });
 }
 
-/** The command that continues the latest conversation of a worker about a ticket, if one is known. */
-function conversationOf({ opened }: FoundCopies<StoreReader>, { ledger }: StoredView, ticket_id: string) {
-  const cut = [...ledger.turns.values()].filter(({ subject }) => subject === ticket_id);
-  for (const role of opened.roles.filter(({ type }) => type === "worker")) {
-    const own = cut.find(({ role_id, conversation }) => role_id === role.role_id && conversation !== undefined);
-    const kept = own?.conversation ?? ledger.conversations.get(keyOf(role.role_id, ticket_id));
-    if (kept !== undefined) return goingOn(role, kept.id);
-  }
-  return undefined;
+/** The command that continues the conversation of a ticket's worker about it, if one is known. */
+function conversationOf(
+  { opened }: FoundCopies<StoreReader>,
+  { ledger }: StoredView,
+  ticket_id: string,
+  owner: string | null | undefined,
+): readonly string[] | undefined {
+  const role = opened.roles.find(({ role_id }) => role_id === owner);
+  if (role === undefined) return undefined;
+  const isCut = (turn: LedgerTurn) => turn.subject === ticket_id && turn.role_id === owner;
+  const cut = [...ledger.turns.values()].find((turn) => isCut(turn) && turn.conversation !== undefined);
+  const kept = cut?.conversation ?? ledger.conversations.get(keyOf(role.role_id, ticket_id));
+  return kept && goingOn(role, kept.id);
 }
