@@ -137,10 +137,10 @@ function wrongSubmodules({ tree, submodules }: Copy): Refused[] {
   });
 }
 
-/** Files in which the marks of the conflict are left. */
+/** Files in which conflict markers are left. */
 function leftMarks({ tree, conflicted }: Copy): Refused[] {
   const isMarked = (path: string) => /^<{7} .*^={7}\r?$.*^>{7} /ms.test(textIn(join(tree, path)) ?? "");
-  return conflicted.filter(isMarked).map((path) => ({ path, why: "still holds the marks of the conflict" }));
+  return conflicted.filter(isMarked).map((path) => ({ path, why: "still holds conflict markers" }));
 }
 
 /** Writes the tree of the index, in which files that were changed at once and by nobody since are as the start has them. */

@@ -132,7 +132,7 @@ describe("the integration queue", () => {
     const again = { ...attemptOf("T2", 2) };
     expect(value(await capture(at.place, again, LIMITS))).toEqual({
       state: "refused",
-      refused: [{ path: "a.txt", why: expect.stringContaining("marks") }],
+      refused: [{ path: "a.txt", why: expect.stringContaining("markers") }],
     });
     writeFileSync(join(copy.tree, "a.txt"), lines({ 10: "by both" }));
     agent(at, copy, "rm left");

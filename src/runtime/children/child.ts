@@ -46,6 +46,7 @@ export class Child {
   #session: ChildSession | undefined;
   #cancelled: string | undefined;
   #stopping = false;
+  readonly #preparing = new AbortController();
 
   constructor(session_id: string, parent: SessionContext, takeChild: TakeChild, waitForPeople: boolean) {
     this.#session_id = session_id;
@@ -73,6 +74,7 @@ export class Child {
   /** Stops the child resumably; it is resumed with its parent. */
   stop(): void {
     this.#stopping = true;
+    this.#preparing.abort();
     this.#session?.stop("signal", "its parent session stopped");
   }
 
@@ -88,9 +90,9 @@ export class Child {
   }
 
   async #live(): Promise<"waiting" | "ended"> {
-    const prepared = await prepareCopy(this.#parent, this.#known?.subject, new AbortController().signal);
+    const prepared = await prepareCopy(this.#parent, this.#known?.subject, this.#preparing.signal);
     if (!prepared.ok) {
-      this.#parent.fail(prepared.error);
+      if (!this.#stopping) this.#parent.fail(prepared.error);
       return "ended";
     }
     for (;;) {

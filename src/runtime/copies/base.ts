@@ -9,7 +9,7 @@ import { type Checked, type Runnable, runCriteria } from "../criteria.ts";
 import type { Copies } from "./copies.ts";
 import { checkOn } from "./prepare.ts";
 
-const GREEN = "It passes on the base commit already, so it does not show that the work mends anything.";
+const GREEN = "It passes on the base commit already, so it does not show that the work fixes anything.";
 
 /** Results in which a criterion with `was_red` fails if it passes on the commit from which the session started. */
 export async function withBase(
@@ -19,22 +19,19 @@ export async function withBase(
   results: readonly Checked[],
   signal: AbortSignal,
 ): Promise<Fallible<Checked[] | undefined>> {
-  const told: Checked[] = [];
-  for (const result of results) {
-    const criterion = result["criterion"] as unknown as Runnable;
-    if (!result.passed || criterion.was_red !== true) {
-      told.push(result);
-      continue;
-    }
-    const { base: commit } = copies.repository;
-    const before = await checkOn(context, copies, { commit }, signal, (directory) =>
-      runCriteria(context, { check_id, subject, directory }, [criterion], signal),
-    );
-    if (!before.ok || before.value === undefined) return before;
-    const wasGreen = before.value.every(({ passed }) => passed);
-    told.push(wasGreen ? { ...result, passed: false, output: GREEN } : result);
-  }
-  return ok(told);
+  const red = results.filter((result) => result.passed && criterionOf(result).was_red === true);
+  if (red.length === 0) return ok([...results]);
+  const { base: commit } = copies.repository;
+  const before = await checkOn(context, copies, { commit }, signal, (directory) =>
+    runCriteria(context, { check_id, subject, directory }, red.map(criterionOf), signal),
+  );
+  if (!before.ok || before.value === undefined) return before;
+  const green = new Set(red.filter((_, at) => before.value?.[at]?.passed === true));
+  return ok(results.map((result) => (green.has(result) ? { ...result, passed: false, output: GREEN } : result)));
+}
+
+function criterionOf(result: Checked): Runnable {
+  return result["criterion"] as unknown as Runnable;
 }
 
 /** The most files that are named. */

@@ -14,7 +14,7 @@ export const MAX_FILE_BYTES = 100 * 1024 * 1024;
 const NAMED = 20;
 
 /** Files in which package managers write what they have installed. */
-const LOCK_FILES = [
+export const LOCK_FILES = [
   "package-lock.json",
   "npm-shrinkwrap.json",
   "pnpm-lock.yaml",
@@ -31,7 +31,7 @@ const LOCK_FILES = [
   "composer.lock",
 ];
 
-/** What workers may not change unless its `writes` or the settings say so: what runs on other machines, decides over this session, or brings code of others. */
+/** Paths that workers may not change unless `writes` or the settings allow it: what runs on other machines, decides over this session, or brings code of others. */
 const PROTECTED = [
   ".github/workflows/**",
   ".gitlab-ci.yml",

@@ -1,11 +1,12 @@
 import { nextAttempt, type Unmerged } from "../../copies/copy.ts";
-import { advance, type Approved, type ConflictedFile, merge, mergeTrees, touching } from "../../copies/queue.ts";
+import { advance, type Approved, type ConflictedFile, merge, touching } from "../../copies/queue.ts";
 import type { LedgerChecks } from "../../kernel/ledger.ts";
 import { resolve } from "../../kernel/references.ts";
 import { type JsonObject, textOf } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import { cut } from "../../protocol/refusal.ts";
+import { keptRecord } from "../../store/kept-record.ts";
 import type { SessionContext } from "../context.ts";
 import { type Checked, type Runnable, runCriteria } from "../criteria.ts";
 import type { Copies } from "./copies.ts";
@@ -77,8 +78,7 @@ async function mergeOnce(
   const results = checked.value;
   if (results === undefined || signal.aborted) return ok(undefined);
   if (results.some(({ passed }) => !passed)) {
-    const tree = await mergeTrees(place, work.commit, tip);
-    const both: Unmerged = { tip, tree: "entries" in tree ? work.commit : tree.tree, entries: [], files: [] };
+    const both: Unmerged = { tip, tree: commit, entries: [], files: [] };
     const back = await turns.pass(ticket_id, () => nextAttempt(place, ticket_id, work.commit, both));
     if (!back.ok) return back;
     return ok({ payload: { results: [mergeResult(MERGES), ...results], merge: { state: "failed", tip, commit } } });
@@ -98,15 +98,14 @@ const MOST_FILES = 1000;
 
 function approvedWork({ store, session_id, records }: SessionContext, checks: LedgerChecks): Approved {
   const { check_id, subject: ticket_id = "", commit = "", merge: order } = checks;
-  const approval = store.record(session_id, Number(check_id.replace(/\D+/, "")));
-  const { integrity } = JSON.parse(approval ?? "{}") as { integrity?: { hash: string } };
+  const { integrity } = keptRecord(store, session_id, Number(check_id.replace(/\D+/, "")));
   const summary = textOf(resolve(order?.summary ?? "", records)).split("\n")[0] ?? "";
   return {
     ticket_id,
     attempt: order?.attempt ?? 0,
     commit,
     subject: `${ticket_id}: ${summary}`,
-    log_head: integrity?.hash ?? "",
+    log_head: integrity.hash,
     at: order?.at ?? "",
   };
 }
@@ -139,7 +138,7 @@ async function conflictResult(
 const howMany = (places: number) => (places === 1 ? "1 place" : `${places} places`);
 
 const RESOLVE =
-  "The workspace now holds both, with the marks of the conflict. Bring both together, so that neither is lost, and remove the marks:";
+  "The workspace now holds both versions, with conflict markers. Combine them so that neither change is lost, and remove the markers:";
 
 /** In characters. */
 const MAX_TEXT = 2_000;

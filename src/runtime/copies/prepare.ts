@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import {
   CHECK_TREE,
   type Copy,
@@ -18,6 +18,7 @@ import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { SessionContext } from "../context.ts";
 import { type CheckContext, type Checked, runCriteria } from "../criteria.ts";
 import { type Copies, copyFor, directoryOf } from "./copies.ts";
+import { LOCK_FILES } from "./deliver.ts";
 
 /** Makes the copy of a subject or of the session if it is not there, from what is merged by now, and sets it up. */
 export async function prepareCopy(
@@ -30,14 +31,18 @@ export async function prepareCopy(
   const { place, turns } = copies;
   const id = copyFor(subject);
   return turns.pass(id, async () => {
-    const tip = (await objectOf(place, SESSION)) ?? copies.repository.base;
+    const merged = await tried("The session's branch cannot be read", place.folder, async () =>
+      ok(await objectOf(place, SESSION)),
+    );
+    if (!merged.ok) return merged;
+    const tip = merged.value ?? copies.repository.base;
     const made = await (subject === undefined ? nextAttempt(place, id, tip) : makeCopy(place, id, tip));
     if (!made.ok) return made;
     const failed = await setUp(context, copies, id, made.value, signal);
     if (!failed.ok || failed.value === undefined) return failed.ok ? ok(undefined) : failed;
     const { exit_code, output } = failed.value;
-    const what = `worktree.setup failed in the copy of ${id}, with exit code ${JSON.stringify(exit_code)}:\n${output}`;
-    return fails("environment", what, { hint: "Mend the command in the settings, or what it needs here." });
+    const what = `worktree.setup failed in the copy of ${subject ?? "the session"}, with exit code ${JSON.stringify(exit_code)}:\n${output}`;
+    return fails("environment", what, { hint: "Fix the command in the settings, or install what it needs." });
   });
 }
 
@@ -54,7 +59,7 @@ export function checkOn(
     const tree = await (subject === undefined ? checkOut(copies.place, commit) : restore(copies.place, id, commit));
     if (!tree.ok) return tree;
     const failed = await setUp(context, copies, id, tree.value, signal);
-    if (!failed.ok) return failed;
+    if (!failed.ok) return signal.aborted ? ok(undefined) : failed;
     return ok(failed.value === undefined ? await check(directoryOf(copies, id)) : [failed.value]);
   });
 }
@@ -68,6 +73,7 @@ export function leaveCopy(context: SessionContext, copies: Copies, id: string, s
     }));
     const checking = { check_id: `setup:${id}`, subject: id, directory: directoryOf(copies, id) };
     const results = copyOf(copies.place, id) && (await runCriteria(context, checking, criteria, signal));
+    void context.keep({ drop: "process", id: checking.check_id });
     const left = results?.find(({ passed }) => !passed);
     const dropped = await dropCopy(copies.place, id);
     const said = dropped.ok
@@ -77,9 +83,11 @@ export function leaveCopy(context: SessionContext, copies: Copies, id: string, s
   });
 }
 
-/** Files that say what a project needs: with others, its setup runs again. */
-const NEEDS =
-  /(?:^|\/)(?:package(?:-lock)?\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|Cargo\.lock|go\.sum|poetry\.lock|uv\.lock|requirements[^/]*\.txt|pyproject\.toml|Gemfile\.lock|composer\.lock)$/;
+/** Whether a file says what a project needs: when one changes, the setup runs again. */
+function saysNeeds(path: string): boolean {
+  const name = basename(path);
+  return LOCK_FILES.includes(name) || /^(?:package\.json|pyproject\.toml|requirements.*\.txt)$/.test(name);
+}
 
 /** Runs the setup of a copy, unless it ran there for the same needs. Returns the result of the command that failed, if one did. */
 async function setUp(
@@ -93,7 +101,11 @@ async function setUp(
   if (setup.length === 0) return ok(undefined);
   const mark = join(folderOf(copies.place, id), "set-up");
   const needs = await tried(`What ${id} needs cannot be read`, mark, async () =>
-    ok(parts(await own(copies.place, ["ls-tree", "-r", "-z", laid])).filter((line) => NEEDS.test(line))),
+    ok(
+      parts(await own(copies.place, ["ls-tree", "-r", "-z", laid])).filter((line) =>
+        saysNeeds(line.slice(line.indexOf("\t") + 1)),
+      ),
+    ),
   );
   if (!needs.ok) return needs;
   const digest = hash("sha256", JSON.stringify([setup, needs.value]));
@@ -102,7 +114,9 @@ async function setUp(
   const check_id = `setup:${id}`;
   const directory = directoryOf(copies, id);
   for (const criterion of criteria) {
-    const results = await runCriteria(context, { check_id, directory, subject: id }, [criterion], signal);
+    // Only tickets have ids without a dot in front.
+    const subject = id.startsWith(".") ? undefined : id;
+    const results = await runCriteria(context, { check_id, directory, subject }, [criterion], signal);
     const failed = results?.find(({ passed }) => !passed);
     void context.keep({ drop: "process", id: check_id });
     if (failed !== undefined) return ok(failed);
