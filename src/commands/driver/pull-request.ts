@@ -1,6 +1,7 @@
 import { execa } from "execa";
 import { nameOf, parts, repositoryOf, tried } from "../../copies/place.ts";
 import { pathOutside, withoutRepository } from "../../lib/git.ts";
+import { listOf, objectOf, parsedJson, textOf } from "../../lib/json.ts";
 import { markdownSection } from "../../lib/markdown.ts";
 import { programFile } from "../../lib/program-file.ts";
 import { ok } from "../../lib/result.ts";
@@ -67,7 +68,7 @@ const SUMMARY_WIDTH = 400;
 const MAX_REQUIREMENT = 10_000;
 const MAX_BODY = 60_000;
 
-/** Pushes a commit as the branch of a pull request, and opens that unless it is open. What fails can be repeated, and doubles nothing. */
+/** Pushes a commit as the branch of a pull request, and opens that unless it is open. It can be repeated after a failure: nothing is pushed or opened twice. */
 export async function publish(
   context: CommandContext,
   held: Held,
@@ -92,7 +93,7 @@ export async function publish(
   const words = ["--head", head, "--base", shortBranch(base), "--title", title];
   const gh = ghIn(context, held);
   const listed = await gh(["pr", "list", "--repo", into, "--head", name, "--state", "open", "--json", "url"]);
-  const open = listed.ok ? /"url": *"([^"]+)"/.exec(listed.value)?.[1] : undefined;
+  const open = listed.ok ? textOf(objectOf(listOf(parsedJson(listed.value))[0]).url) || undefined : undefined;
   const made =
     listed.ok && open === undefined
       ? await gh(["pr", "create", "--repo", into, ...words, "--body-file", "-"], body.value)

@@ -1,3 +1,4 @@
+import { withArticle } from "../../lib/article.ts";
 import { Option } from "commander";
 import { loadDocument, problemsFailure, problemsIn } from "../../config/document.ts";
 import { isEmbedded } from "../../config/role-defaults.ts";
@@ -81,8 +82,8 @@ export async function readModeInput(
   const { roles, settings } = ready.value;
   const { workspace } = settings.values;
   if (settings.values.isolation === "worktree")
-    return fails("usage", `Isolation "worktree" is for the tickets of bosun run: a ${name} works in no copies.`, {
-      hint: 'Use "none", or leave the setting out.',
+    return fails("usage", `Only tickets of bosun run work in copies: ${withArticle(name)} has none.`, {
+      hint: "Give it --isolation none.",
     });
   const session = { requirement: requirement.value, config: settings.values, roles, workspace, facts: [] };
   return ok({

@@ -175,13 +175,15 @@ async function resume(demo: Demo, crash: Crash) {
 
 type State = Awaited<ReturnType<typeof stateOf>>;
 
-/** Shows what the tickets came to. `before` is how the repository stood when the session began, as it still must. */
+/** Shows what the tickets changed. `before` is how the repository stood when the session began, as it still must. */
 async function showDifference({ screen, bosun }: Demo, before: State): Promise<Fallible<void>> {
   const { session_id } = bosun;
-  const [stat, onLine] = [await bosun.print(["diff", session_id, "--stat"]), await bosun.print(["diff", session_id])];
-  if (stat.code !== 0 || onLine.code !== 0) return unable("There is no diff.", stat, `bosun diff ${session_id}`);
-  const lines = onLine.lines.filter((line) => /^[-+].*RULES = /.test(line));
-  screen.section("diff", { files: stat.lines, lines }, `What the tickets came to: bosun diff ${session_id}`);
+  const stat = await bosun.print(["diff", session_id, "--stat"]);
+  const whole = await bosun.print(["diff", session_id]);
+  const failed = [stat, whole].find(({ code }) => code !== 0);
+  if (failed) return unable("There is no diff.", failed, `bosun diff ${session_id}`);
+  const lines = whole.lines.filter((line) => /^[-+].*RULES = /.test(line));
+  screen.section("diff", { files: stat.lines, lines }, `What the tickets changed: bosun diff ${session_id}`);
   for (const line of stat.lines) screen.copyable("", line, 2);
   screen.blank();
   screen.say("Both tickets are on the line that they had a conflict about:");

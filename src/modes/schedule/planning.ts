@@ -21,7 +21,7 @@ import { BASELINE, REVISION } from "./waiting.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.before.session) return draft.out.forbid("this session has been opened already", "begin another: bosun run");
-  const config = fact.payload.config;
+  const { config, repository } = fact.payload;
   const checks = config.checks?.ticket ?? [];
   const { plan_given, plan_digest, plan_source } = fact.payload.input ?? {};
   const planners = plan_digest === undefined && plan_given !== true ? plannersOf(config) : undefined;
@@ -71,10 +71,9 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     asked: 0,
     ...(plan_given === true ? { plan_given: true } : {}),
     ...(isForeign(plan_source) ? { plan_is_foreign: true } : {}),
+    ...defined({ base: repository?.base }),
   };
   draft.open(session);
-  const { repository } = fact.payload;
-  if (repository) draft.patchSession({ base: repository.base });
   const criteria = [...settings.checks, ...(settings.merge_checks ?? [])];
   if (repository && (criteria.length > 0 || config.worktree?.setup !== undefined))
     draft.out.command({
