@@ -200,6 +200,36 @@ describe("with a copy of the repository for each ticket", () => {
     expect(await mergesOf(here, "s")).toEqual(["merged"]);
   });
 
+  it("a session that is stopped while a copy is set up is stopped, and goes on", async () => {
+    const { here } = repository();
+    const begun = join(here.home, "..", "begun");
+    const settings = {
+      // In the tree in which the base is checked.
+      worktree: { setup: [`case $PWD in *check*) test -e ${begun} || { touch ${begun}; exec sleep 60; } ;; esac`] },
+      checks: { ticket: [{ text: "fine", command: ["true"] }] },
+    };
+    const config = here.write("settings.json", JSON.stringify(settings));
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "one", shell: "touch one" }]));
+    const words = [
+      "run",
+      "--plan",
+      plan,
+      "--session",
+      "s",
+      "--isolation",
+      "worktree",
+      "--config",
+      config,
+      "--no-input",
+    ];
+    const running = here.start(words);
+    await until("the setup", () => existsSync(begun));
+    expect((await typed(here, ["stop"])).code).toBe(0);
+    expect((await running.done).stdout).toContain("s is stopped");
+    expect((await typed(here, ["resume", "s", "--no-input"])).code).toBe(0);
+    expect(merged(here, "s", "one")).toBe("");
+  });
+
   it("uncommitted changes need a choice: --base leaves them out, --include-dirty takes them in", async () => {
     const { here } = repository();
     writeFileSync(join(here.workspace, "a.txt"), "mine\n");
