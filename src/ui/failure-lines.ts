@@ -26,6 +26,7 @@ export function failedChecks(payload: JsonObject): string[] {
 /** The last lines printed by the failed agent or the failed checks of a record, and the file with the whole output. */
 export function printedLines({ payload_type, payload, record }: UnsealedRecord, limits: PrintedLimits): string[] {
   if (payload_type === "check_result") {
+    if (isOfPlan(payload)) return [];
     return failedResults(payload).flatMap((result) => lastLines(wordsOf(result.output), limits));
   }
   if (payload_type !== "turn_failed") return [];
@@ -56,6 +57,11 @@ function isMessage(line: string): boolean {
 
 export function failedResults(payload: JsonObject): JsonObject[] {
   return resultsOf(payload).filter(({ passed }) => passed !== true);
+}
+
+/** Whether these are the checks of a plan on the commit from which the session starts. */
+export function isOfPlan({ check_id }: JsonObject): boolean {
+  return /^kbase\d/.test(wordsOf(check_id));
 }
 
 /** The results of a subject's checks, one for each criterion. */

@@ -5,7 +5,7 @@ import { MODES } from "../modes/index.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { nextCause } from "./cause.ts";
 import { clipped } from "./display.ts";
-import { failedChecks, type PrintedLimits, resultsOf } from "./failure-lines.ts";
+import { failedChecks, isOfPlan, type PrintedLimits, resultsOf } from "./failure-lines.ts";
 import type { Style } from "./terminal.ts";
 import { allWords, counted, quoted, said, whenTold, wordsOf } from "./words.ts";
 
@@ -99,11 +99,8 @@ export function eventOf(
         return { text: `${source} gave up: ${whyFailed(record, width)}`, style: "yellow" };
       return { text: `ERROR ${source} ${errorOf(payload, width)}`, style: "yellow" };
     case "check_result":
-      return checks(
-        payload,
-        width,
-        wordsOf(payload.check_id).startsWith("kbase") ? "before any work, checks" : "checks",
-      );
+      if (isOfPlan(payload)) return plansChecks(payload, width);
+      return checks(payload, width, payload.check_id === "kbase" ? "before any work, checks" : "checks");
     case "report":
       return source === "scheduler"
         ? { text: `LONG WAIT ${quoted(allWords(payload.issues).join("; "), width)}`, style: "yellow" }
@@ -179,6 +176,16 @@ function checks(payload: JsonObject, width: number, which: string): Told {
   const all = resultsOf(payload).length;
   if (failed.length === 0) return { text: `${which}: ${all} passed${softer}`, style: softer === "" ? "dim" : "yellow" };
   return { text: `${which}: ${failed.length} of ${all} FAILED ${quoted(failed.join("; "), width)}`, style: "yellow" };
+}
+
+/** Before there is work, most checks of a plan fail: only those that cannot run need somebody. */
+function plansChecks(payload: JsonObject, width: number): Told {
+  const results = resultsOf(payload);
+  const passing = results.filter(({ passed }) => passed === true).length;
+  const text = `before any work, the plan's checks: ${passing} of ${results.length} passed`;
+  const stuck = failedChecks({ results: results.filter(({ exit_code }) => exit_code === 127 || exit_code === null) });
+  if (stuck.length === 0) return { text, style: "dim" };
+  return { text: `${text}, ${stuck.length} CANNOT RUN ${quoted(stuck.join("; "), width)}`, style: "yellow" };
 }
 
 /** How a revised plan moved the tickets. Changed tasks that are still pending are not known here. */

@@ -123,6 +123,14 @@ describe("failed checks", () => {
     expect(first).toContain(`4 of 5 FAILED "${whys.map((why) => `it runs: ${why}`).join("; ")}"`);
     expect(output).toEqual(["| check: 1: exec: nosuch: not found", "| b", "| c", "| sh: 1: y: not found"]);
   });
+
+  it("are named before there is work only if they cannot run, for most fail then", () => {
+    const lines = (some: typeof results) => recordLines(record("check_result", { check_id: "kbase4", results: some }));
+    const [first, ...others] = lines(results);
+    expect(first?.text).toMatch(/before any work, the plan's checks: 1 of 5 passed, 3 CANNOT RUN ".*not found: nosuch/);
+    expect(others).toEqual([]);
+    expect(lines(results.slice(1, 2)).map(({ style }) => style)).toEqual(["dim"]);
+  });
 });
 
 describe("the traceback of an exception", () => {
