@@ -231,7 +231,7 @@ describe("bosun debate", () => {
     const settings = join(scratchDirectory(), "settings.json");
     writeFileSync(settings, JSON.stringify({ isolation: "worktree" }));
     const refused = await debate(...SEATS, "--config", settings);
-    expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining('"worktree"') });
+    expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--isolation none") });
     expect(existsSync(home)).toBe(false);
   });
 });
