@@ -122,11 +122,11 @@ export async function until(
   }
 }
 
-/** The JSON values of an output with one in each line. */
+/** The JSON values of an output with one in each line, without a line that is still being written. */
 export function jsonLines<T>(text: string): T[] {
   return text
-    .trimEnd()
     .split("\n")
+    .slice(0, -1)
     .map((line) => JSON.parse(line) as T);
 }
 
