@@ -239,8 +239,8 @@ export class Driver {
       input: planGiven ? { ...input, plan_given: true } : input,
       config,
       roles,
-      // It does not exist, so nothing is written there.
-      workspace: "/nowhere",
+      // It must be there, or every failure would be one of a workspace that is away. Nothing is written there.
+      workspace: "/usr",
       started_by: { user: "ada", host: "here", via: "run" },
       facts: mode !== "schedule" ? [] : planGiven ? [requirement, plan] : [requirement],
     };
