@@ -1,6 +1,15 @@
 import { listOf, objectOf, textOf } from "../lib/json.ts";
 import type { PayloadByType } from "./payload.ts";
 
+/** The id of the settings' checks of the commit from which a session starts. Those of a plan have the number of its record behind. */
+export const BASELINE = "kbase";
+
+/** Whose checks of the commit from which a session starts these are; undefined for all other checks. */
+export function baselineOf(check_id: string): "settings" | "plan" | undefined {
+  if (check_id === BASELINE) return "settings";
+  return check_id.startsWith(BASELINE) ? "plan" : undefined;
+}
+
 /** A word that needs no quotes in a shell. As the first one, `A=b` sets a variable there. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 

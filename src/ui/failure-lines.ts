@@ -1,3 +1,4 @@
+import { baselineOf } from "../protocol/criteria.ts";
 import { join } from "node:path";
 import { type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
@@ -26,7 +27,7 @@ export function failedChecks(payload: JsonObject): string[] {
 /** The last lines printed by the failed agent or the failed checks of a record, and the file with the whole output. */
 export function printedLines({ payload_type, payload, record }: UnsealedRecord, limits: PrintedLimits): string[] {
   if (payload_type === "check_result") {
-    if (isOfPlan(payload)) return [];
+    if (baselineOf(wordsOf(payload.check_id)) === "plan") return [];
     return failedResults(payload).flatMap((result) => lastLines(wordsOf(result.output), limits));
   }
   if (payload_type !== "turn_failed") return [];
@@ -57,11 +58,6 @@ function isMessage(line: string): boolean {
 
 export function failedResults(payload: JsonObject): JsonObject[] {
   return resultsOf(payload).filter(({ passed }) => passed !== true);
-}
-
-/** Whether these are the checks of a plan on the commit from which the session starts. */
-export function isOfPlan({ check_id }: JsonObject): boolean {
-  return /^kbase\d/.test(wordsOf(check_id));
 }
 
 /** The results of a subject's checks, one for each criterion. */

@@ -2,10 +2,11 @@ import type { Presentation } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { isJsonObject, type JsonObject, listOf, objectOf, textOf } from "../lib/json.ts";
 import { MODES } from "../modes/index.ts";
+import { baselineOf } from "../protocol/criteria.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { nextCause } from "./cause.ts";
 import { clipped } from "./display.ts";
-import { failedChecks, isOfPlan, type PrintedLimits, resultsOf } from "./failure-lines.ts";
+import { failedChecks, type PrintedLimits, resultsOf } from "./failure-lines.ts";
 import type { Style } from "./terminal.ts";
 import { allWords, counted, quoted, said, whenTold, wordsOf } from "./words.ts";
 
@@ -98,9 +99,11 @@ export function eventOf(
       if (!codes && source !== "scheduler")
         return { text: `${source} gave up: ${whyFailed(record, width)}`, style: "yellow" };
       return { text: `ERROR ${source} ${errorOf(payload, width)}`, style: "yellow" };
-    case "check_result":
-      if (isOfPlan(payload)) return plansChecks(payload, width);
-      return checks(payload, width, payload.check_id === "kbase" ? "before any work, checks" : "checks");
+    case "check_result": {
+      const base = baselineOf(wordsOf(payload.check_id));
+      if (base === "plan") return plansChecks(payload, width);
+      return checks(payload, width, base === undefined ? "checks" : "before any work, checks");
+    }
     case "report":
       return source === "scheduler"
         ? { text: `LONG WAIT ${quoted(allWords(payload.issues).join("; "), width)}`, style: "yellow" }

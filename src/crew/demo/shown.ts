@@ -1,4 +1,5 @@
 import { type JsonObject, listOf, objectOf, textOf, textWithin } from "../../lib/json.ts";
+import { baselineOf } from "../../protocol/criteria.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Demo } from "./bosun.ts";
 import { counted, type Style } from "./screen.ts";
@@ -63,7 +64,7 @@ export function workLines({ source, payload_type, payload, record }: UnsealedRec
   const results = payload_type === "check_result" ? listOf(payload["results"]).map(objectOf) : [];
   if (moves.length === 0) {
     // Before there is work, most of them fail.
-    if (/^kbase\d/.test(textOf(payload["check_id"]))) {
+    if (baselineOf(textOf(payload["check_id"])) === "plan") {
       const passing = results.filter(({ passed }) => passed === true).length;
       const text = `before any work, the plan's checks: ${passing} of ${results.length} passed`;
       return [{ ticket, text, style: "dim" }];

@@ -2,6 +2,7 @@ import { commandLines } from "../../kernel/kit/commands.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import { defined, type Json, objectOf } from "../../lib/json.ts";
+import { BASELINE } from "../../protocol/criteria.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { isHeldOut } from "../../protocol/held-out.ts";
 import type { Task } from "../../protocol/payload.ts";
@@ -17,7 +18,7 @@ import { askPlanners, plannersOf } from "./planners.ts";
 import type { Place, Revision, RoleEntry, SessionValue, Settings } from "./state.ts";
 import { executables, newTicket, taskAt } from "./tasks.ts";
 import { panelOf } from "./panel-review.ts";
-import { BASELINE, REVISION } from "./waiting.ts";
+import { REVISION } from "./waiting.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.before.session) return draft.out.forbid("this session has been opened already", "begin another: bosun run");

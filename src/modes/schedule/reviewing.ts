@@ -1,6 +1,7 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import { defined, type Json } from "../../lib/json.ts";
+import { baselineOf } from "../../protocol/criteria.ts";
 import { failure } from "../../protocol/failure.ts";
 import { attemptsLeft, isRepeated } from "./attempts.ts";
 import { isSpent } from "./budget.ts";
@@ -10,7 +11,7 @@ import { begin, offer } from "./offering.ts";
 import { askPanel } from "./panel-review.ts";
 import type { Ticket } from "./state.ts";
 import { escalate, refuseAnswer, stopExhausted } from "./trouble.ts";
-import { BASELINE, MERGE } from "./waiting.ts";
+import { MERGE } from "./waiting.ts";
 
 /** Whether the manager may review the delivered work of a blocked ticket instead of instructing it. */
 export function isReviewable(ticket: Ticket): boolean {
@@ -49,11 +50,10 @@ export function startReview(draft: Draft, id: string): void {
 }
 
 export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void {
-  if (fact.payload.check_id === BASELINE) return draft.patchSession({ baseline: fact.sequence });
-  if (fact.payload.check_id.startsWith(BASELINE)) {
-    const { plan_baselines = [] } = draft.session;
-    return draft.patchSession({ plan_baselines: [...plan_baselines, fact.sequence] });
-  }
+  const base = baselineOf(fact.payload.check_id);
+  if (base === "settings") return draft.patchSession({ baseline: fact.sequence });
+  if (base === "plan")
+    return draft.patchSession({ plan_baselines: [...(draft.session.plan_baselines ?? []), fact.sequence] });
   const ticket = draft.ticket(fact.subject);
   if (!ticket || ticket.waits_for !== fact.payload.check_id) return;
   const failed = fact.payload.results.filter((result) => !result.passed);

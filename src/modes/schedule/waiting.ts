@@ -5,9 +5,6 @@ import type { ScheduleState, Ticket } from "./state.ts";
 /** The prefix of the timers that end a discussion. */
 export const DISCUSSION_TIMER = "discussion:";
 
-/** The id of the settings' checks of the commit from which the session starts. Those of a plan have its record behind. */
-export const BASELINE = "kbase";
-
 /** The prefix of the ids of checks that merge a ticket's work. */
 export const MERGE = "km";
 

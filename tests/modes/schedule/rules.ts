@@ -4,7 +4,7 @@ import { type Lookup, resolve } from "../../../src/kernel/references.ts";
 import { commandsIn, digestsOf } from "../../../src/modes/schedule/commands.ts";
 import { type Place, planOrder, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
 import { digestOf } from "../../../src/modes/schedule/tasks.ts";
-import { BASELINE } from "../../../src/modes/schedule/waiting.ts";
+import { BASELINE } from "../../../src/protocol/criteria.ts";
 import { type TicketEvent, type TicketStatus, ticketLifecycle } from "../../../src/modes/schedule/ticket.machine.ts";
 import { overlap } from "../../../src/protocol/write-scopes.ts";
 import type { CriterionObject, Task } from "../../../src/protocol/payload.ts";
