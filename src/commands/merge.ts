@@ -140,9 +140,9 @@ function landAlone(context: CommandContext, found: FoundCopies<Store>, { isThis,
 
 function aimOf({ around, row, session_id, copies: { repository } }: Held, branch: string, verb: string) {
   const about = row.requirement?.split("\n")[0] ?? row.mode;
-  const { root, trusted } = repository;
+  const { root } = repository;
   const subject = `${verb} ${session_id}: ${about}`;
-  return { root, isTrusted: trusted, branch, subject, at: around.clock.now() };
+  return { root, branch, subject, at: around.clock.now() };
 }
 
 /** Returns the exit code if a person does not want a part of a session's work. */

@@ -1,7 +1,8 @@
 import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isDirectory } from "../lib/files.ts";
-import { answered, own, parts, type Place } from "./place.ts";
+import { holds } from "./objects.ts";
+import { own, parts, type Place } from "./place.ts";
 
 // What an agent committed by itself is read from its `.git` without a git that works there: its configuration is the agent's.
 
@@ -65,8 +66,7 @@ export async function adopted(place: Place, { start, tree, scratch, given, maxBy
   const variables = { GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(join(tree, ".git", "objects")) };
   const base = join(scratch, "pack");
   try {
-    const goesOn = await answered(own(place, ["merge-base", "--is-ancestor", start, head], { variables }));
-    if (!goesOn.yes) return start;
+    if (!(await holds(place, head, start, variables))) return start;
     const listed = ["--format=", "-m", "--raw", "-z", "--no-renames", `${start}..${head}`] as const;
     const words = parts(await own(place, ["log", ...listed], { variables }));
     const isOut = (word: string) =>
@@ -77,8 +77,7 @@ export async function adopted(place: Place, { start, tree, scratch, given, maxBy
     const file = `${base}-${pack}.pack`;
     if (statSync(file).size > maxBytes) return start;
     await own(place, ["index-pack", "--stdin", "--fix-thin"], { input: { file } });
-    await own(place, ["merge-base", "--is-ancestor", start, head]);
-    return head;
+    return (await holds(place, head, start)) ? head : start;
   } catch (error) {
     // The agent's repository is broken, or not what it seems.
     if (error instanceof Error && error.message.startsWith("git ")) return start;

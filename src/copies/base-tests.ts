@@ -2,7 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { ok } from "../lib/result.ts";
 import type { Fallible } from "../protocol/failure.ts";
-import { changesIn, own, parts, type Place, tried } from "./place.ts";
+import { changesBetween, treeWithBefore } from "./objects.ts";
+import { own, type Place, tried } from "./place.ts";
 
 /** Files of tests, by the usual names of many languages. */
 const TESTS =
@@ -15,17 +16,13 @@ export function withTestsOf(
   work: string,
 ): Promise<Fallible<{ readonly files: readonly string[]; readonly tree: string } | undefined>> {
   return tried("The tests of the base cannot be put back", place.folder, async () => {
-    const changes = changesIn(await own(place, ["diff-tree", "-r", "--raw", "-z", "--no-renames", base, work]));
+    const changes = await changesBetween(place, base, work);
     const files = changes.flatMap(({ path, kind }) => (kind !== "A" && TESTS.test(path) ? [path] : []));
     if (files.length === 0) return ok(undefined);
     const index = join(place.folder, "index.tests");
     for (const file of [index, `${index}.lock`]) rmSync(file, { force: true });
     await own(place, ["read-tree", work], { index });
-    const listed = parts(await own(place, ["ls-tree", "-r", "-z", base]));
-    const before = listed.filter((line) => files.includes(line.slice(line.indexOf("\t") + 1)));
-    const input = before.map((line) => `${line}\0`).join("");
-    await own(place, ["update-index", "-z", "--index-info"], { index, input });
-    const tree = await own(place, ["write-tree"], { index });
+    const tree = await treeWithBefore(place, { index }, base, files);
     rmSync(index, { force: true });
     return ok({ files, tree });
   });

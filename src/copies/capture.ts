@@ -6,8 +6,8 @@ import { fails, type Fallible } from "../protocol/failure.ts";
 import type { ChangedFile } from "../protocol/record.ts";
 import { adopted, submoduleHead } from "./agent-head.ts";
 import { type Copy, copyOf, folderOf, indexOf } from "./copy.ts";
-import { answered, type Change, changesIn, commit, moved, NO_COMMIT, objectOf, own, parts, tried } from "./place.ts";
-import { type Person, type Place, workRef } from "./place.ts";
+import { type Change, changesBetween, commit, holds, moved, objectOf, treeWithBefore } from "./objects.ts";
+import { answered, NO_COMMIT, own, parts, type Person, type Place, tried, workRef } from "./place.ts";
 import { without } from "./repository.ts";
 
 /** What an agent did with a ticket's copy, as a commit under a ref of its own. */
@@ -97,10 +97,6 @@ async function workOf(place: Place, copy: Copy, made: string): Promise<Work> {
 
 const WORDS: Readonly<Record<string, ChangedFile["change"]>> = { A: "added", D: "deleted" };
 
-async function changesBetween(place: Place, from: string, to: string): Promise<Change[]> {
-  return changesIn(await own(place, ["diff-tree", "-r", "--raw", "-z", "--no-renames", from, to]));
-}
-
 type Files = { readonly tree: string; readonly index: string };
 
 /** Git refuses to leave out what it ignores anyway; but an agent may have changed what it ignores. */
@@ -150,12 +146,7 @@ async function withoutChangesAtOnce(place: Place, copy: Copy, on: Files): Promis
   const now = await changesBetween(place, copy.laid, tree);
   const same = ({ path, object }: Change) => now.some((change) => change.path === path && change.object === object);
   const paths = copy.changedAtOnce.filter(same).map(({ path }) => path);
-  if (paths.length === 0) return tree;
-  const input = parts(await own(place, ["ls-tree", "-r", "-z", copy.laid])).filter((line) =>
-    paths.includes(line.slice(line.indexOf("\t") + 1)),
-  );
-  await own(place, ["update-index", "-z", "--index-info"], { ...on, input: input.map((line) => `${line}\0`).join("") });
-  return own(place, ["write-tree"], on);
+  return paths.length === 0 ? tree : treeWithBefore(place, on, copy.laid, paths);
 }
 
 function wrongEntries({ tree }: Copy, changes: readonly Change[]): Refused[] {
@@ -204,7 +195,5 @@ async function parentsOf(place: Place, copy: Copy, folder: string, { maxBytes }:
   rmSync(scratch, { recursive: true, force: true });
   makeDirectory(scratch);
   const first = await adopted(place, { ...copy, scratch, maxBytes });
-  if (copy.merging === undefined) return [first];
-  const isMerged = await answered(own(place, ["merge-base", "--is-ancestor", copy.merging, first]));
-  return isMerged.yes ? [first] : [first, copy.merging];
+  return copy.merging === undefined || (await holds(place, first, copy.merging)) ? [first] : [first, copy.merging];
 }

@@ -2,16 +2,21 @@ import { existsSync, lstatSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Git } from "../lib/git.ts";
 import { gitDirectories } from "../lib/git-directories.ts";
-import type { Change } from "./place.ts";
-import { parts } from "./place.ts";
+import type { Change } from "./objects.ts";
+import { answered, parts } from "./place.ts";
 
 // A person's checkout, into which a landing writes exactly the paths that differ.
 
-/** A work tree of a person's repository, and whether filters of its configuration may run. */
+/** A work tree of a person's repository. */
 export interface Checkout {
   readonly git: Git;
   readonly worktree: string;
-  readonly isTrusted: boolean;
+}
+
+/** The commit of a branch of a person's repository; undefined if there is no such branch. */
+export async function commitOf(git: Git, root: string, branch: string): Promise<string | undefined> {
+  const { yes, text } = await answered(git(root, ["rev-parse", "--quiet", "--verify", branch]));
+  return yes ? text : undefined;
 }
 
 /** The folder in which a branch is checked out, if there is one. */
@@ -109,12 +114,11 @@ export function removeLocks(root: string, worktree: string | undefined, refs: re
 }
 
 function run(
-  { git, worktree, isTrusted }: Checkout,
+  { git, worktree }: Checkout,
   command: Parameters<Git>[1],
   { input, variables = {} }: { input?: string; variables?: Readonly<Record<`GIT_${string}`, string>> } = {},
 ): Promise<string> {
   return git(worktree, command, {
-    configuration: isTrusted ? "trusted" : "anyone's",
     variables: { ...variables, GIT_LITERAL_PATHSPECS: "1" },
     ...(input !== undefined && { input }),
   });

@@ -4,7 +4,8 @@ import { isDirectory, makeDirectory, OWN, replaceOwn, textIn } from "../lib/file
 import { ok } from "../lib/result.ts";
 import type { Fallible } from "../protocol/failure.ts";
 import { give, givenOf } from "./given.ts";
-import { type Change, changesIn, nameOf, own, parts, type Place, repositoryOf, tried } from "./place.ts";
+import { type Change, changesBetween, putEntries } from "./objects.ts";
+import { nameOf, own, parts, type Place, repositoryOf, tried } from "./place.ts";
 import { linksIn } from "./preflight.ts";
 import { ticketFile, without } from "./repository.ts";
 
@@ -167,7 +168,7 @@ async function changesAtOnce(place: Place, folder: string, laid: string, listed:
   const on = { tree: join(folder, "tree"), index };
   await own(place, ["add", "--update", "--", ".", ...without(linksIn(listed).map(([path]) => path))], on);
   const after = await own(place, ["write-tree"], on);
-  return changesIn(await own(place, ["diff-tree", "-r", "--raw", "-z", "--no-renames", laid, after]));
+  return changesBetween(place, laid, after);
 }
 
 /** Makes the `.git` of a copy, which borrows the session's objects: git that works there reads and writes nothing of anyone else's. */
@@ -187,8 +188,7 @@ async function makeGit(place: Place, { tree, start }: Copy, index: string, confl
   }
   copyFileSync(index, join(unready, "index"));
   if (conflict !== undefined) {
-    const on = { tree, index: join(unready, "index"), input: conflict.entries.map((entry) => `${entry}\0`).join("") };
-    await own(place, ["update-index", "-z", "--index-info"], on);
+    await putEntries(place, { tree, index: join(unready, "index") }, conflict.entries);
     write("MERGE_HEAD", `${conflict.tip}\n`);
     write("MERGE_MODE", "no-ff");
     write(

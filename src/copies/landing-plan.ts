@@ -1,8 +1,9 @@
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { type Landing, landings, MADE, type Refused } from "./landing.ts";
-import { answered, BASE, commit, NO_COMMIT, objectOf, own, repositoryOf, SESSION, signingOf, tried } from "./place.ts";
-import type { Person, Place } from "./place.ts";
+import { commitOf } from "./checkout.ts";
+import { commit, holds, objectOf, signingOf } from "./objects.ts";
+import { answered, BASE, NO_COMMIT, own, type Person, type Place, repositoryOf, SESSION, tried } from "./place.ts";
 import { mergeTrees } from "./queue.ts";
 
 // What a person's branch would become: commits in the session's repository. Nothing is written in the person's.
@@ -14,7 +15,6 @@ export type Planned =
 
 interface Aim {
   readonly root: string;
-  readonly isTrusted: boolean;
   /** The full name of the branch. */
   readonly branch: string;
   readonly subject: string;
@@ -58,11 +58,11 @@ export function planMerge(
     };
     let onto = ground;
     if (isApart && old !== undefined) {
-      const { root, isTrusted, branch, at } = aim;
+      const { root, branch, at } = aim;
       if ((await joined(place, old, tip)) === undefined)
         return isUndone(place)
           ? holdsAll(place, branch)
-          : ok({ state: "planned", landing: { root, isTrusted, branch, old, from: old, made: old } });
+          : ok({ state: "planned", landing: { root, branch, old, from: old, made: old } });
       const forward = await joined(place, old, ground);
       if (forward !== undefined && "entries" in forward) return ok(conflicting(forward.files));
       const content = { tree: forward?.tree ?? "", parents: [old, ground], subject: `Merge ${base}`, trailers: {}, at };
@@ -84,7 +84,7 @@ async function joined(
   at: string,
   other: string,
 ): Promise<Awaited<ReturnType<typeof mergeTrees>> | undefined> {
-  if ((await answered(own(place, ["merge-base", "--is-ancestor", other, at]))).yes) return undefined;
+  if (await holds(place, at, other)) return undefined;
   const result = await mergeTrees(place, at, other);
   const isSame = !("entries" in result) && result.tree === (await objectOf(place, `${at}^{tree}`));
   return isSame ? undefined : result;
@@ -95,7 +95,7 @@ export function planUndo(place: Place, aim: Aim, landing: Landing): Promise<Fall
   return tried<Planned>(`${aim.branch} cannot be prepared`, aim.root, async () => {
     const now = await fetched(place, aim.root, aim.branch);
     const range = `${landing.made}..${now}`;
-    if (now === undefined || !(await answered(own(place, ["merge-base", "--is-ancestor", landing.made, now]))).yes)
+    if (now === undefined || !(await holds(place, now, landing.made)))
       return fails("usage", `${aim.branch} does not hold ${landing.made}, so there is nothing to undo.`, {
         hint: "`git log` shows where it went.",
       });
@@ -141,11 +141,11 @@ function noSession(place: Place) {
 
 /** The commit of the person's branch, brought into the session's repository; undefined if there is no such branch. */
 async function fetched(place: Place, root: string, branch: string): Promise<string | undefined> {
-  const { yes, text } = await answered(place.git(root, ["rev-parse", "--quiet", "--verify", branch]));
-  if (!yes) return undefined;
+  const commit = await commitOf(place.git, root, branch);
+  if (commit === undefined) return undefined;
   const repository = repositoryOf(place);
   await place.git(repository, ["fetch", "--", root, `+${branch}:${OLD}`], { repository });
-  return text;
+  return commit;
 }
 
 interface Plan extends Pick<Landing, "old" | "from" | "undoes"> {
@@ -160,11 +160,11 @@ async function planned(
   { old, from, undoes, ...content }: Plan,
   signing?: Awaited<ReturnType<typeof signingOf>>,
 ): Promise<Planned> {
-  const { root, isTrusted, branch, subject, at, author } = aim;
+  const { root, branch, subject, at, author } = aim;
   const made = await commit(place, { ...content, subject, at, ...(author !== undefined && { author }) }, signing);
   await own(place, ["update-ref", MADE, made]);
   return {
     state: "planned",
-    landing: { root, isTrusted, branch, old, from, made, ...(undoes !== undefined && { undoes }) },
+    landing: { root, branch, old, from, made, ...(undoes !== undefined && { undoes }) },
   };
 }

@@ -3,15 +3,23 @@ import { basename, join } from "node:path";
 import { isDirectory, makeDirectory, OWN, textIn } from "../lib/files.ts";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
-import { operationIn, pathsInTheWay, removeLocks, strangersAmong, worktreeOf, writePaths } from "./checkout.ts";
-import { answered, changesIn, nameOf, NO_COMMIT, own, type Place, repositoryOf, tried } from "./place.ts";
+import {
+  commitOf,
+  operationIn,
+  pathsInTheWay,
+  removeLocks,
+  strangersAmong,
+  worktreeOf,
+  writePaths,
+} from "./checkout.ts";
+import { changesBetween } from "./objects.ts";
+import { nameOf, NO_COMMIT, type Place, repositoryOf, tried } from "./place.ts";
 
 // The only writes in a person's repository: a branch moves to a commit, and its checkout with it.
 
 /** A move of a person's branch, planned or done. */
 export interface Landing {
   readonly root: string;
-  readonly isTrusted: boolean;
   readonly branch: string;
   /** Where the branch is before; empty if it is made. */
   readonly old: string;
@@ -61,14 +69,14 @@ export function land(place: Place, landing: Landing): Promise<Fallible<Landed>> 
         hint: "`bosun resume` ends it.",
       });
     const worktree = await worktreeOf(place.git, root, branch);
-    const now = await answered(place.git(root, ["rev-parse", "--quiet", "--verify", branch]));
-    if ((now.yes ? now.text : NO_COMMIT) !== old)
+    if (((await commitOf(place.git, root, branch)) ?? NO_COMMIT) !== old)
       return ok({ state: "refused", cause: "moved", why: "the branch has just moved", paths: [] });
     if (worktree !== undefined) {
       const operation = operationIn(worktree);
       if (operation !== undefined)
         return refused(`a merge, rebase or other git command is under way in ${worktree}`, [operation]);
-      const paths = await pathsInTheWay({ ...landing, git: place.git, worktree }, await changesOf(place, landing));
+      const changes = await changesBetween(place, landing.from, landing.made);
+      const paths = await pathsInTheWay({ git: place.git, worktree }, changes);
       if (paths.length > 0) return refused(`${worktree} has changes of its own`, paths);
     }
     writeWhole(place, journalOf(place), landing);
@@ -86,20 +94,20 @@ export function recoverLanding(place: Place): Promise<Fallible<Landing | undefin
     const { root, branch, old, from, made } = landing;
     const worktree = await worktreeOf(place.git, root, branch);
     removeLocks(root, worktree, [branch, refAt(place)], statSync(journal).mtimeMs);
-    const now = await answered(place.git(root, ["rev-parse", "--quiet", "--verify", branch]));
-    if (now.yes && now.text === made) {
+    const now = await commitOf(place.git, root, branch);
+    if (now === made) {
       end(place, landing);
       return ok(landing);
     }
-    if ((now.yes ? now.text : NO_COMMIT) !== old)
+    if ((now ?? NO_COMMIT) !== old)
       return fails("conflict", `${branch} in ${root} has moved while ${place.session_id} was being merged into it.`, {
         hint: `Compare your files with ${made}; when they are as you want them, remove ${journal}.`,
       });
     if (worktree !== undefined) {
       await fetchMade(place, landing);
-      const checkout = { ...landing, git: place.git, worktree };
+      const checkout = { git: place.git, worktree };
       const index = join(place.folder, "index.landing");
-      const strange = await strangersAmong(checkout, index, [from, made], await changesOf(place, landing));
+      const strange = await strangersAmong(checkout, index, [from, made], await changesBetween(place, from, made));
       if (strange.length > 0)
         return fails(
           "conflict",
@@ -114,10 +122,6 @@ export function recoverLanding(place: Place): Promise<Fallible<Landing | undefin
   });
 }
 
-async function changesOf(place: Place, { from, made }: Landing) {
-  return changesIn(await own(place, ["diff-tree", "-r", "--raw", "-z", "--no-renames", from, made]));
-}
-
 const refAt = ({ session_id }: Place) => `refs/bosun/${nameOf(session_id)}`;
 
 async function fetchMade(place: Place, { root }: Landing): Promise<void> {
@@ -125,10 +129,10 @@ async function fetchMade(place: Place, { root }: Landing): Promise<void> {
 }
 
 async function move(place: Place, landing: Landing, worktree: string | undefined): Promise<void> {
-  const { root, branch, old, made } = landing;
+  const { root, branch, old, from, made } = landing;
   await fetchMade(place, landing);
   if (worktree !== undefined)
-    await writePaths({ ...landing, git: place.git, worktree }, made, await changesOf(place, landing));
+    await writePaths({ git: place.git, worktree }, made, await changesBetween(place, from, made));
   const { name, email } = place.committer;
   const variables = { GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
   await place.git(root, ["update-ref", "-m", `bosun: ${place.session_id}`, branch, made, old], { variables });

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { Git } from "../lib/git.ts";
 import { diskFailure } from "../protocol/disk-failure.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
-import { cut } from "../protocol/refusal.ts";
 
 export interface Person {
   readonly name: string;
@@ -22,7 +21,7 @@ export interface Place {
 }
 
 type Command = Parameters<Git>[1];
-type Variables = NonNullable<NonNullable<Parameters<Git>[2]>["variables"]>;
+export type Variables = NonNullable<NonNullable<Parameters<Git>[2]>["variables"]>;
 
 /** The commit from which the session starts, and its branch: what is merged so far. */
 export const BASE = "refs/bosun/base";
@@ -81,99 +80,9 @@ function endOf(error: unknown): { readonly exitCode?: number; readonly stdout?: 
   return error instanceof Error && typeof error.cause === "object" ? (error.cause ?? {}) : {};
 }
 
-/** The object that a name means in the session's repository, if there is one. */
-export async function objectOf(place: Place, name: string): Promise<string | undefined> {
-  const { yes, text } = await answered(own(place, ["rev-parse", "--quiet", "--verify", "--end-of-options", name]));
-  return yes ? text : undefined;
-}
-
-/** Moves a ref from one commit to another; false if it is elsewhere. */
-export async function moved(place: Place, ref: string, to: string, from: string): Promise<boolean> {
-  try {
-    await own(place, ["update-ref", ref, to, from]);
-    return true;
-  } catch (error) {
-    const now = (await objectOf(place, ref)) ?? NO_COMMIT;
-    if (now === from) throw error;
-    return now === to;
-  }
-}
-
-export interface NewCommit {
-  readonly tree: string;
-  readonly parents: readonly string[];
-  readonly subject: string;
-  readonly trailers: Readonly<Record<string, string | number>>;
-  readonly author?: Person;
-  /** The instant of the record, so that a repeated step makes the same commit again. */
-  readonly at: string;
-}
-
-/** Longer subjects are cut, in characters. */
-const MAX_SUBJECT = 72;
-
-/** Makes a commit that no ref names yet, with the session as its first trailer; with `signing` settings, signed by the person. */
-export function commit(
-  place: Place,
-  { tree, parents, subject, trailers, author, at }: NewCommit,
-  signing?: Variables,
-): Promise<string> {
-  const lines = Object.entries({ "Bosun-Session": place.session_id, ...trailers }).map(
-    ([name, value]) => `${name}: ${value}\n`,
-  );
-  const from = parents.flatMap((parent) => ["-p", parent]);
-  const input = `${cut(subject.replaceAll(/\s+/g, " "), MAX_SUBJECT)}\n\n${lines.join("")}`;
-  const variables = { ...identities(author ?? place.committer, place, at), ...signing };
-  return own(place, ["commit-tree", ...(signing ? ["-S"] : []), tree, ...from], { input, variables });
-}
-
-/** The signing settings of the person's global configuration. Those of the repository are ignored, because they can name programs. */
-export async function signingOf({ git }: Place, root: string): Promise<Variables> {
-  const listed = parts(await git(root, ["config", "--global", "--includes", "--list", "-z"]));
-  const settings = listed
-    .map((entry) => entry.split("\n"))
-    .filter(([name = ""]) => /^(?:user\.signingkey|gpg\.)/.test(name));
-  const entries = settings.flatMap(([name = "", ...value], at) => [
-    [`GIT_CONFIG_KEY_${at}`, name],
-    [`GIT_CONFIG_VALUE_${at}`, value.join("\n")],
-  ]);
-  return { GIT_CONFIG_COUNT: `${settings.length}`, ...Object.fromEntries(entries) };
-}
-
-function identities(author: Person, { committer }: Place, at: string): Variables {
-  const date = `@${Math.floor(Date.parse(at) / 1000)} +0000`;
-  return {
-    GIT_AUTHOR_NAME: author.name,
-    GIT_AUTHOR_EMAIL: author.email,
-    GIT_AUTHOR_DATE: date,
-    GIT_COMMITTER_NAME: committer.name,
-    GIT_COMMITTER_EMAIL: committer.email,
-    GIT_COMMITTER_DATE: date,
-  };
-}
-
 /** The parts of what git printed with `-z`. */
 export function parts(text: string): string[] {
   return text.split("\0").filter((part) => part !== "");
-}
-
-/** An entry of a difference between two trees. */
-export interface Change {
-  readonly path: string;
-  readonly kind: string;
-  /** Its mode and object afterwards. */
-  readonly mode: string;
-  readonly object: string;
-}
-
-/** What git printed with `--raw -z --no-renames`. */
-export function changesIn(text: string): Change[] {
-  const words = parts(text);
-  return words.flatMap((word, at) => {
-    if (at % 2 !== 0) return [];
-    const [, mode = "", , object = "", kind = ""] = word.split(" ");
-    return [{ path: words[at + 1] ?? "", kind, mode, object }];
-  });
 }
 
 /** The value of some work with git and files; a failure if git or the disk refuses. `what` begins its message. */

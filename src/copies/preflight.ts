@@ -22,8 +22,8 @@ export interface UserRepository {
   readonly submodules: readonly string[];
   /** Hooks that the scheduler's git will not run. */
   readonly hooks: readonly string[];
-  /** Filters that attributes name and no configuration defines, such as that of LFS. */
-  readonly missingFilters: readonly string[];
+  /** Filters that attributes name, such as that of LFS. The scheduler's git will not run them. */
+  readonly filters: readonly string[];
 }
 
 export type Setting = readonly [name: string, value: string];
@@ -83,7 +83,7 @@ export function examined(git: Git, folder: string, home: string, base = "HEAD"):
       isShallow: (await ask("rev-parse", "--is-shallow-repository")) === "true",
       submodules: linksIn(await ask("ls-tree", "-r", "-z", commit)).map(([path]) => path),
       hooks: hooksOf(root, value("core.hookspath")),
-      missingFilters: await filtersMissing(git, root, commit, settings),
+      filters: await filtersIn(git, root, commit),
     });
   });
 }
@@ -134,10 +134,9 @@ function isExecutable(file: string): boolean {
   }
 }
 
-async function filtersMissing(git: Git, root: string, commit: string, settings: readonly Setting[]): Promise<string[]> {
+async function filtersIn(git: Git, root: string, commit: string): Promise<string[]> {
   const search = ["-h", "-o", "-E", "filter=[^ \t]+", commit, "--", ".gitattributes", "**/.gitattributes"] as const;
   const found = await answered(git(root, ["grep", ...search]));
-  const names = new Set(found.text.split("\n").flatMap((line) => (line === "" ? [] : [line.slice("filter=".length)])));
-  const isDefined = (filter: string) => settings.some(([name]) => name.startsWith(`filter.${filter}.`));
-  return [...names].filter((filter) => !isDefined(filter)).toSorted();
+  const names = found.text.split("\n").flatMap((line) => (line === "" ? [] : [line.slice("filter=".length)]));
+  return [...new Set(names)].toSorted();
 }

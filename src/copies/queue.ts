@@ -11,7 +11,8 @@ import {
   removeOthers,
   type Unmerged,
 } from "./copy.ts";
-import { answered, BASE, commit, moved, objectOf, own, type Place, SESSION, tried } from "./place.ts";
+import { commit, moved, objectOf } from "./objects.ts";
+import { answered, BASE, own, type Place, SESSION, tried } from "./place.ts";
 
 // The integration queue, one step at a time: `merge` makes a commit that no ref names, the caller checks it in `checkOut` and records that it is about to
 // be merged, `advance` moves the session's branch. Each step can be repeated after a crash, and makes the same again.

@@ -4,19 +4,17 @@ import { makeDirectory, OWN, textIn } from "../lib/files.ts";
 import { gitDirectories } from "../lib/git-directories.ts";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
-import { answered, BASE, commit, objectOf, own, type Place, repositoryOf, SESSION, tried } from "./place.ts";
+import { commit, objectOf } from "./objects.ts";
+import { answered, BASE, own, type Place, repositoryOf, SESSION, tried } from "./place.ts";
 import type { Setting, UserRepository } from "./preflight.ts";
 
 interface BaseOptions {
-  /** Whether the programs that the person's configuration names may run: filters and drivers. */
-  readonly isTrusted: boolean;
   /** The instant at which changes that are not committed become part of the base; without it they stay out. */
   readonly includeDirty?: string;
 }
 
-/** Settings that decide which bytes are in a file, and programs that do. */
+/** Settings that decide which bytes are in a file. Programs that do, such as filters, stay out. */
 const OF_FILES = /^core\.(?:autocrlf|eol|ignorecase|symlinks|filemode|precomposeunicode|protecthfs|protectntfs)$/;
-const OF_PROGRAMS = /^(?:filter\..*|merge\..*\.(?:driver|name|recursive)|diff\..*\.(?:command|textconv|xfuncname))$/s;
 
 /** What a ticket's own repository begins with, beside the session's. */
 export const ticketFile = ({ folder }: Place, name: "config" | "packed-refs") => join(folder, `ticket.${name}`);
@@ -51,7 +49,7 @@ async function unmergedIn({ git }: Place, { root }: UserRepository): Promise<str
   return [...new Set(listed.split("\n").flatMap((line) => line.split("\t")[1] ?? []))].join(", ");
 }
 
-async function make(place: Place, user: UserRepository, { isTrusted, includeDirty }: BaseOptions): Promise<void> {
+async function make(place: Place, user: UserRepository, { includeDirty }: BaseOptions): Promise<void> {
   const { git, folder } = place;
   makeDirectory(folder);
   // Its name tells that it is not ready.
@@ -66,7 +64,7 @@ async function make(place: Place, user: UserRepository, { isTrusted, includeDirt
   const refs = ["+refs/remotes/*:refs/remotes/*", "+refs/tags/*:refs/tags/*", `${user.base}:${BASE}`];
   await git(repository, ["fetch", "--", user.root, ...refs], { repository });
   const excludes = await answered(git(user.root, ["config", "--type=path", "--get", "core.excludesFile"]));
-  configure(place, unready, user, isTrusted, excludes.text);
+  configure(place, unready, user, excludes.text);
   if (includeDirty !== undefined) {
     const base = await dirtyBase(unready, user, includeDirty);
     await own(unready, ["update-ref", BASE, base]);
@@ -80,16 +78,10 @@ async function make(place: Place, user: UserRepository, { isTrusted, includeDirt
 }
 
 /** Puts what the person has set for all their repositories and for this one into the session's, and into those of its tickets. */
-function configure(
-  place: Place,
-  unready: Place,
-  { root, settings }: UserRepository,
-  isTrusted: boolean,
-  excludes: string,
-): void {
+function configure(place: Place, unready: Place, { root, settings }: UserRepository, excludes: string): void {
   const repository = repositoryOf(unready);
   const ofClone = readFileSync(join(repository, "config"), "utf8");
-  const wanted = settings.filter(([name]) => OF_FILES.test(name) || (isTrusted && OF_PROGRAMS.test(name)));
+  const wanted = settings.filter(([name]) => OF_FILES.test(name));
   writeFileSync(join(repository, "config"), ofClone + configText(wanted), OWN);
   const person = settings.filter(([name]) => /^user\.(?:name|email)$/.test(name));
   const remotes = settings.flatMap(([name, value]): Setting[] => {

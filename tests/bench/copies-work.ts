@@ -4,7 +4,8 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { capture } from "../../src/copies/capture.ts";
 import { makeCopy } from "../../src/copies/copy.ts";
-import { commit, type Place } from "../../src/copies/place.ts";
+import { commit } from "../../src/copies/objects.ts";
+import type { Place } from "../../src/copies/place.ts";
 import { examined } from "../../src/copies/preflight.ts";
 import { advance, type Approved, branchOf, merge, mergeTrees } from "../../src/copies/queue.ts";
 import { makeRepository } from "../../src/copies/repository.ts";
@@ -79,7 +80,7 @@ export async function measureCopies(order: CopiesOrder): Promise<CopiesCost> {
   const { root, works } = repository(order);
   const git = gitIn(process.env);
   const place: Place = { session_id: "s-1", folder: join(folder, "session"), git, committer: ADA };
-  const { base } = value(await makeRepository(place, value(await examined(git, root, folder)), { isTrusted: true }));
+  const { base } = value(await makeRepository(place, value(await examined(git, root, folder)), {}));
   let made = 0;
   const change = (tree: string) => {
     for (let file = 0; file < CHANGED; file++) appendFileSync(join(tree, pathOf(file * 100)), "more\n");

@@ -251,6 +251,17 @@ describe("with a copy of the repository for each ticket", () => {
     expect(readFileSync(join(here.workspace, "a.txt"), "utf8")).toBe("mine\n");
   });
 
+  it("names what comes into the copies otherwise than in the workspace, or not at all", async () => {
+    const lists = { ".gitattributes": "*.bin filter=lfs\n", ".gitignore": "*.log\n", ".worktreeinclude": "*.log\n" };
+    const { here } = repository({ ...BASE, ...lists });
+    writeFileSync(join(here.workspace, "small.log"), "small\n");
+    writeFileSync(join(here.workspace, "big.log"), Buffer.alloc(11 * 1024 * 1024));
+    const ran = await run(here, [{ task_id: "copy", shell: "cp small.log seen.txt; test ! -e big.log" }]);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toMatch(/Filters .*: lfs\.\n(?:.*\n)*Not in the copies, .*: big\.log\.\n/);
+    expect(merged(here, await onlySession(here), "seen.txt")).toBe("small\n");
+  });
+
   it("a killed scheduler's merges are neither lost nor made twice", async () => {
     const { here } = repository();
     const tasks = ["t1", "t2", "t3", "t4"].map((task_id) => ({

@@ -82,7 +82,7 @@ describe("a ticket's copy", () => {
     expect(copyOf(at.place, "T")).toBeUndefined();
   });
 
-  test("runs no hook and no filter of a configuration that is not trusted", async () => {
+  test("runs no hook and no filter of the person's repository", async () => {
     const at = rig();
     const trap = join(at.folder, "sprung");
     at.write(".gitattributes", "* filter=x\n");
@@ -91,7 +91,7 @@ describe("a ticket's copy", () => {
     at.run("config", "filter.x.smudge", `touch ${trap}; cat`);
     at.write(".git/hooks/post-checkout", `#!/bin/sh\ntouch ${trap}\n`);
     at.run("config", "core.hooksPath", join(at.root, ".git/hooks"));
-    await begun(at, { isTrusted: false });
+    await begun(at);
     await copyFor(at, "T");
     expect(existsSync(trap)).toBe(false);
   });

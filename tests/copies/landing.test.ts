@@ -11,7 +11,6 @@ const WORK =
 
 const aimOf = (at: Rig, branch = "refs/heads/main") => ({
   root: at.root,
-  isTrusted: true,
   branch,
   subject: "Merge s-1",
   at: AT,

@@ -41,7 +41,7 @@ describe("examining a person's repository", () => {
       isShallow: false,
       submodules: ["other"],
       hooks: ["pre-commit"],
-      missingFilters: ["lfs"],
+      filters: ["known", "lfs"],
     });
     expect(contents(at.root)).toEqual(before);
   });
@@ -97,7 +97,7 @@ describe("the session's repository", () => {
     expect(readFileSync(join(at.place.folder, "ticket.config"), "utf8")).not.toContain("secret");
     expect(contents(at.root)).toEqual(before);
     at.run("commit", "-qam", "later");
-    expect(value(await makeRepository(at.place, user, { isTrusted: true })).base).toBe(base);
+    expect(value(await makeRepository(at.place, user, {})).base).toBe(base);
   });
 
   test("outlives branches and objects that the person removes", async () => {
@@ -151,26 +151,20 @@ describe("the session's repository", () => {
     at.run("commit", "-qam", "main");
     spawnSync("git", ["merge", "side"], { cwd: at.root, env: at.environment });
     const user = value(await examined(at.git, at.root, at.folder));
-    const failure = failureOf(await makeRepository(at.place, user, { isTrusted: true, includeDirty: AT }));
+    const failure = failureOf(await makeRepository(at.place, user, { includeDirty: AT }));
     expect(failure).toMatchObject({ code: "conflict", message: expect.stringContaining("b.txt") });
     expect(existsSync(join(at.place.folder, "repo.git"))).toBe(false);
   });
 
-  test("has programs of the person's configuration only if that is trusted", async () => {
-    for (const isTrusted of [true, false]) {
-      const at = rig();
-      at.run("config", "filter.x.clean", 'sed "s/a\\"b/\\\\c/"');
-      at.run("config", "filter.x.required", "true");
-      at.run("config", "core.autocrlf", "false");
-      await begun(at, { isTrusted });
-      const config = spawnSync("git", ["config", "--get", "filter.x.clean"], {
-        cwd: join(at.place.folder, "repo.git"),
-        env: at.environment,
-        encoding: "utf8",
-      });
-      expect(config.stdout.trim()).toBe(isTrusted ? 'sed "s/a\\"b/\\\\c/"' : "");
-      expect(inSession(at, "config", "core.autocrlf")).toBe("false");
-    }
+  test("has the person's line ends, and no program that their configuration names", async () => {
+    const at = rig();
+    at.run("config", "filter.x.clean", "cat");
+    at.run("config", "merge.x.driver", "true");
+    at.run("config", "core.autocrlf", "false");
+    await begun(at);
+    const settings = inSession(at, "config", "--list", "--name-only").split("\n");
+    expect(settings).toContain("core.autocrlf");
+    expect(settings.filter((name) => /^(?:filter|merge)\./.test(name))).toEqual([]);
   });
 
   test("is made anew after a half one", async () => {

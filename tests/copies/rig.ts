@@ -87,12 +87,9 @@ export function shell(cwd: string, env: NodeJS.ProcessEnv, program: string, word
 }
 
 /** The session's repository, made from HEAD. */
-export async function begun(
-  at: Rig,
-  { isTrusted = true, includeDirty }: { isTrusted?: boolean; includeDirty?: string } = {},
-) {
+export async function begun(at: Rig, options: { includeDirty?: string } = {}) {
   const user = value(await examined(at.git, at.root, at.folder));
-  const { base } = value(await makeRepository(at.place, user, { isTrusted, ...(includeDirty && { includeDirty }) }));
+  const { base } = value(await makeRepository(at.place, user, options));
   return { user, base };
 }
 

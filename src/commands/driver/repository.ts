@@ -70,11 +70,11 @@ async function hasCommit(git: Git, workspace: string): Promise<boolean> {
 }
 
 /** What a person should know of their repository before agents work on copies of it. */
-function remarks({ untracked, submodules, hooks, missingFilters, isShallow }: UserRepository): string[] {
+function remarks({ untracked, submodules, hooks, filters, isShallow }: UserRepository): string[] {
   return [
     ...(untracked.length > 0 ? [`Not in the copies, because git does not know them: ${listed(untracked)}.`] : []),
     ...(submodules.length > 0 ? [`Submodules are empty in the copies: ${listed(submodules)}.`] : []),
-    ...(missingFilters.length > 0 ? [`Filters that are not set up here: ${listed(missingFilters)}.`] : []),
+    ...(filters.length > 0 ? [`Filters do not run, so files come as they are committed: ${listed(filters)}.`] : []),
     ...(hooks.length > 0 ? [`Hooks do not run in the copies: ${listed(hooks)}. checks.merge can do their work.`] : []),
     ...(isShallow ? ["The repository is shallow, and so are the copies."] : []),
   ];
@@ -89,6 +89,7 @@ export async function makeSessionRepository(
   { home, gitWith, clock }: RuntimeEnvironment,
   session_id: string,
   { copies, session: { workspace, config } }: RunInput,
+  tell: (line: string) => void,
 ): Promise<Fallible<SessionRepository | undefined>> {
   if (copies === undefined || gitWith === undefined) return ok(undefined);
   const found = await examined(gitWith({}), workspace, home, copies.base);
@@ -98,10 +99,13 @@ export async function makeSessionRepository(
   const known = { root, base: user.base, trusted: false, ...defined({ branch, committer }) };
   const place = placeOf(session_id, sessionPaths(home, session_id), known, gitWith);
   const includeDirty = copies.include_dirty === true ? clock.now() : undefined;
-  const made = await makeRepository(place, user, { isTrusted: known.trusted, ...defined({ includeDirty }) });
+  const made = await makeRepository(place, user, defined({ includeDirty }));
   if (!made.ok) return made;
   const folders = config.worktree?.copy ? ok(config.worktree.copy) : await installedIn(place, root);
   if (!folders.ok) return folders;
   const given = await keepGiven(place, root, { folders: folders.value, maxBytes: MAX_GIVEN_BYTES });
-  return given.ok ? ok({ ...known, base: made.value.base }) : given;
+  if (!given.ok) return given;
+  const { left } = given.value;
+  if (left.length > 0) tell(`Not in the copies, because missing or too large: ${listed(left)}.`);
+  return ok({ ...known, base: made.value.base });
 }

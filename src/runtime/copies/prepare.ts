@@ -10,7 +10,8 @@ import {
   nextAttempt,
   restore,
 } from "../../copies/copy.ts";
-import { objectOf, own, parts, SESSION, tried } from "../../copies/place.ts";
+import { entriesOf, objectOf } from "../../copies/objects.ts";
+import { SESSION, tried } from "../../copies/place.ts";
 import { checkOut } from "../../copies/queue.ts";
 import { replaceOwn, textIn } from "../../lib/files.ts";
 import { ok } from "../../lib/result.ts";
@@ -101,11 +102,7 @@ async function setUp(
   if (setup.length === 0) return ok(undefined);
   const mark = join(folderOf(copies.place, id), "set-up");
   const needs = await tried(`What ${id} needs cannot be read`, mark, async () =>
-    ok(
-      parts(await own(copies.place, ["ls-tree", "-r", "-z", laid])).filter((line) =>
-        saysNeeds(line.slice(line.indexOf("\t") + 1)),
-      ),
-    ),
+    ok(await entriesOf(copies.place, laid, saysNeeds)),
   );
   if (!needs.ok) return needs;
   const digest = hash("sha256", JSON.stringify([setup, needs.value]));

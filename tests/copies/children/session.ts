@@ -136,7 +136,7 @@ async function integrated(ticket_id: string, number: number, first: string): Pro
 while (left().length > 0) await setTimeout(5);
 stage = "begin";
 const user = value(await examined(phase === "work" ? git : plain, root, folder));
-const { base } = value(await makeRepository(place, user, { isTrusted: true }));
+const { base } = value(await makeRepository(place, user, {}));
 stage = "recover";
 const found = value(await recover(place, { merged: recorded("merged"), intended: recorded("merging") }));
 for (const { commit } of found.unrecorded) record("merged", commit);
@@ -154,7 +154,7 @@ if (phase === "work") {
   const before = value(await recoverLanding(place));
   if (before === undefined && !existsSync(join(folder, "landed"))) {
     stage = "land";
-    const aim = { root, isTrusted: true, branch: "refs/heads/main", subject: "Merge s-1", at: AT };
+    const aim = { root, branch: "refs/heads/main", subject: "Merge s-1", at: AT };
     const plan = await planMerge(place, aim);
     // Killed between the branch and the record: it is landed already.
     if (plan.ok) {
