@@ -3,7 +3,7 @@ import { defineConfig, type Plugin } from "vitest/config";
 
 /**
  * Suites that take long: kills at every boundary, thousands of simulated sessions, failing storage calls, large inputs, agents that
- * misbehave, hostile clones, file modes, MCP, notifications and rebuilt homes, every mode and councils by their commands, people at a real terminal,
+ * misbehave, hostile clones, file modes, MCP, notifications and rebuilt homes, every mode and councils by their commands, people at a real terminal, viewers,
  * copies of repositories, sessions in the background, the demo, and the examples in every language.
  */
 const SURVIVAL = [
@@ -11,8 +11,9 @@ const SURVIVAL = [
   "tests/{agents,runtime}/misbehaviour.test.ts",
   "tests/copies/**/*.test.ts",
   "tests/crew/examples.test.ts",
-  "tests/commands/{copies,diff-take,discard,merge-undo,pull-request,hostile-clone,private-files,mcp,mcp-meeting,notify,rebuild,every-mode,council,discussion,attach,dashboard,detach,live}.test.ts",
-  "tests/commands/interaction/{asking,interactive}.test.ts",
+  "tests/commands/{attach,clone,copies,council,dashboard,detach,diff-take,discard,discussion,every-mode,hostile-clone,live,mcp,mcp-meeting}.test.ts",
+  "tests/commands/{merge-undo,notify,planners,private-files,pull-request,rebuild,replay-player,watch}.test.ts",
+  "tests/commands/interaction/{asking,interactive,people,saying}.test.ts",
   "tests/ui/tui/terminal.test.ts",
 ];
 

@@ -26,7 +26,7 @@ export async function measure(extent: Extent): Promise<void> {
     console.log("\ncoop: left out, because the program is not built (npm run build).");
     return;
   }
-  const pairs = extent.quick ? PAIRS.slice(0, 3) : PAIRS;
+  const pairs = extent.quick ? PAIRS.slice(0, 1) : PAIRS;
   const all = pairs.map((pair) => ({
     pair,
     copies: endOf(pair, "worktree", newDirectory(extent)),

@@ -6,7 +6,7 @@ import { placeIn, shellTask } from "./place.ts";
 /** Prints what a ticket's copy and its capture cost beside git's own work tree and commit, and how many merges the queue makes in a second. */
 export async function measure(extent: Extent): Promise<void> {
   const { quick, rounds } = extent;
-  const size = quick ? { files: 1_000, merges: 20, before: 40 } : { files: 10_000, merges: 50, before: 200 };
+  const size = quick ? { files: 1_000, merges: 5, before: 10 } : { files: 10_000, merges: 50, before: 200 };
   const order: CopiesOrder = { folder: newDirectory(extent), rounds, ...size };
   const cost = await inProcess<CopiesCost>("copies", order, extent);
   table(

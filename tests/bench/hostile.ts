@@ -25,7 +25,7 @@ const MODES = [
   ],
   ...["codex-text", "codex-lists", "codex-flood"],
 ];
-const QUICK_MODES = [FLOOR, "keys", "lists", "console", "refused"];
+const QUICK_MODES = [FLOOR, "keys", "refused"];
 
 /** So much may everything else be late. */
 const MAX_DELAY_MS = 200;

@@ -12,7 +12,7 @@ const SHAPES: readonly Shape[] = [
 ];
 const QUICK_SHAPES: readonly Shape[] = [
   { tasks: 1_000, layers: 10 },
-  { tasks: 4_000, layers: 10 },
+  { tasks: 2_000, layers: 10 },
 ];
 
 const HEAD = [

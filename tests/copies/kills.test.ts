@@ -8,7 +8,7 @@ const SESSION = join(import.meta.dirname, "children/session.ts");
 
 /** The tickets between are like the first: all calls take twice as long. */
 const ALL = process.env["BOSUN_COPIES_KILLS"] === "all";
-const UNLIKE = "^(?!T-[245])";
+const UNLIKE = "^(?!T-[2-5])";
 
 /** A person's repository with a stash, staged and other changes, and hooks that tell when they run. */
 function person(): Rig {
@@ -41,7 +41,7 @@ test("a session that is killed at each of its git calls ends like one that is no
   const before = contents(struck.root);
   ended(calm, "work", false);
   const kills = ended(struck, "work", true);
-  expect(kills).toBeGreaterThan(50);
+  expect(kills).toBeGreaterThan(40);
   expect(contents(struck.root)).toEqual(before);
   const results = [calm, struck].map((at) => [
     inSession(at, "rev-parse", "refs/bosun/session^{tree}"),

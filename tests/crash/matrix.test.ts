@@ -9,7 +9,7 @@ import { SCENARIOS, type Scenario } from "./scenarios.ts";
 import { essence, violationsOf } from "./violations.ts";
 
 /** The least number of kills, and their seed. A single fate: `BOSUN_CRASH_FATE='work|turn_given:2,+120'`. */
-const KILLS = Number(process.env["BOSUN_CRASH_KILLS"] ?? 200);
+const KILLS = Number(process.env["BOSUN_CRASH_KILLS"] ?? 120);
 const SEED = Number(process.env["BOSUN_SEED"] ?? Date.now() % 1_000_000);
 const ALONE = process.env["BOSUN_CRASH_FATE"];
 

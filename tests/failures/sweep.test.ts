@@ -104,11 +104,11 @@ function numbers(command: "run" | "resume", every: number): number[] {
 
 describe("a failing storage call", () => {
   it.each([
-    ["run", "before", 2],
+    ["run", "before", 3],
     ["run", "half", 12],
     ["run", "after", 12],
     ["run", "ever", 12],
-    ["resume", "before", 5],
+    ["resume", "before", 8],
   ] as const)(
     "in %s (%s) stops the session once or not at all, and it can be resumed",
     async (command, how, every) => {
@@ -127,7 +127,8 @@ describe("a failing storage call", () => {
   ] as const)(
     "(%s) behaves so wherever it concerns %s",
     async (how, part) => {
-      const tried = calls.run.flatMap(({ what }, index) => (what.includes(part) ? [index + 1] : []));
+      const concerned = calls.run.flatMap(({ what }, index) => (what.includes(part) ? [index + 1] : []));
+      const tried = concerned.filter((_, index) => ALL || index % 2 === 0);
       expect(tried.length).toBeGreaterThan(2);
       const work = (at: number) => trial("run", { at, as: KINDS[at % KINDS.length] ?? "full", how });
       expect(await atOnce(tried, work, 2)).toEqual([]);

@@ -4,7 +4,7 @@ import { happen, type Happening, type RandomTask, ROLES, tasksOf } from "./happe
 import { DEBATE, runs, schedule } from "./session.ts";
 
 /** The number of random sessions, each of 15 to 25 ms. The simulation runs thousands more. */
-const RUNS = Number(process.env["RUNS"] ?? 150);
+const RUNS = Number(process.env["RUNS"] ?? 100);
 
 const randomTask: fc.Arbitrary<RandomTask> = fc.record({ on: fc.array(fc.nat(4), { maxLength: 2 }), kind: fc.nat(37) });
 const randomPlan = fc.array(randomTask, { minLength: 1, maxLength: 5 });
