@@ -168,8 +168,7 @@ describe("a damaged database", () => {
         database.prepare("DELETE FROM records WHERE sequence = ?").run(lost);
         database.close();
         for (const args of [
-          ["status", copy.session_id],
-          ["log", copy.session_id],
+          [lost % 2 === 0 ? "status" : "log", copy.session_id],
           ["resume", copy.session_id, "--foreground", "--no-input", "--answer", "c1.reader=me"],
         ]) {
           const done = await copy.command(args);
