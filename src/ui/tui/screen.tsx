@@ -43,8 +43,8 @@ export class Screen {
   /** Opens the alternate screen, unless it is closed for good. */
   show(): void {
     if (this.#isClosed) return;
-    // The first row begins where the cursor is, behind a `^C` that the terminal has echoed.
-    if (!this.isOpen) this.#parts.terminal.out.stream.write("\r");
+    // Before the first frame: it begins where the cursor is, behind a `^C` that the terminal has echoed.
+    if (!this.isOpen) this.#parts.terminal.out.stream.write(`\r${NO_WRAP}`);
     this.#ink ??= render(this.#frame(), {
       stdout: this.#parts.terminal.out.stream,
       stdin: this.#parts.terminal.input,
@@ -110,7 +110,6 @@ function Frame({ terminal, frame, onKey }: ScreenParts) {
     const { stream } = terminal.out;
     const keyboard = new Keyboard(terminal, stream, onKey);
     setBlocking(terminal, false);
-    stream.write(NO_WRAP);
     return () => {
       keyboard.close();
       stream.write(WRAP);
