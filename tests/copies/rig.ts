@@ -43,6 +43,9 @@ export interface Rig {
 
 const ADA = { name: "Ada", email: "ada@example.org" };
 
+/** So that two repositories that are made alike have the same commits. */
+const DATES = { GIT_AUTHOR_DATE: "@1700000000 +0000", GIT_COMMITTER_DATE: "@1700000000 +0000" };
+
 /** A repository with `a.txt` of 40 lines, `b.txt`, `src/x.js` and a `.gitignore`. */
 export function rig(): Rig {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "bosun-copies-")));
@@ -61,7 +64,7 @@ export function rig(): Rig {
       mkdirSync(dirname(join(root, name)), { recursive: true });
       writeFileSync(join(root, name), text);
     },
-    run: (...words) => shell(root, environment, "git", words),
+    run: (...words) => shell(root, { ...environment, ...DATES }, "git", words),
   };
   at.run("init", "-q", "-b", "main");
   at.run("config", "user.name", ADA.name);
