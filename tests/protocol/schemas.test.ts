@@ -297,12 +297,6 @@ describe("the generated code", () => {
     expect([Object.keys(json).length, tasks]).toEqual([PAYLOAD_TYPES.length, []]);
   });
 
-  it("is up to date with the schemas", async () => {
-    await expect(run(process.execPath, [join(root, "schemas/generate.ts"), "--check"])).resolves.toMatchObject({
-      stderr: "",
-    });
-  });
-
   it("fails the check when a schema has changed", async () => {
     for (const name of ["schemas", "src", "config", "SPEC.md"])
       await cp(join(root, name), join(scratch, name), { recursive: true });

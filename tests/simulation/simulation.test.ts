@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { failureText, simulateMany, simulateTraced } from "./workers.ts";
 
 /** `npm run simulate` runs other seeds. */
-const SEEDS = Number(process.env["SEEDS"] ?? 1_500);
+const SEEDS = Number(process.env["SEEDS"] ?? 1_000);
 
 it("gives the same trace for the same seed, byte for byte, in every process", async () => {
   for (const seed of [2, 11, 87, 761]) {
