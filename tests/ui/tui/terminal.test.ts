@@ -72,7 +72,8 @@ describe("the dashboard at a terminal", () => {
     pane.write("\x1b[1;1Hreboot at noon");
     await seen(pane, "reboot at noon");
     pane.type("C-l");
-    await seen(pane, rows);
+    await seen(pane, "in_progress      shell");
+    await expect.poll(() => pane.visible()).toMatch(rows);
   });
 
   it("draws everything again on Ctrl-L, and when it continues after another program had the terminal", async () => {
