@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { ok } from "../lib/result.ts";
 import type { Fallible } from "../protocol/failure.ts";
-import { changesBetween, treeWithBefore } from "./objects.ts";
+import { changesBetween, treeRestoring } from "./objects.ts";
 import { own, type Place, tried } from "./place.ts";
 
 /** Files of tests, by the usual names of many languages. */
@@ -22,7 +22,7 @@ export function withTestsOf(
     const index = join(place.folder, "index.tests");
     for (const file of [index, `${index}.lock`]) rmSync(file, { force: true });
     await own(place, ["read-tree", work], { index });
-    const tree = await treeWithBefore(place, { index }, base, files);
+    const tree = await treeRestoring(place, { index }, base, files);
     rmSync(index, { force: true });
     return ok({ files, tree });
   });

@@ -6,7 +6,7 @@ import { fails, type Fallible } from "../protocol/failure.ts";
 import type { ChangedFile } from "../protocol/record.ts";
 import { adopted, submoduleHead } from "./agent-head.ts";
 import { type Copy, copyOf, folderOf, indexOf } from "./copy.ts";
-import { type Change, changesBetween, commit, holds, moved, objectOf, treeWithBefore } from "./objects.ts";
+import { type Change, changesBetween, commit, holds, moved, objectOf, treeRestoring } from "./objects.ts";
 import { answered, NO_COMMIT, own, parts, type Person, type Place, tried, workRef } from "./place.ts";
 import { without } from "./repository.ts";
 
@@ -146,7 +146,7 @@ async function withoutChangesAtOnce(place: Place, copy: Copy, on: Files): Promis
   const now = await changesBetween(place, copy.laid, tree);
   const same = ({ path, object }: Change) => now.some((change) => change.path === path && change.object === object);
   const paths = copy.changedAtOnce.filter(same).map(({ path }) => path);
-  return paths.length === 0 ? tree : treeWithBefore(place, on, copy.laid, paths);
+  return paths.length === 0 ? tree : treeRestoring(place, on, copy.laid, paths);
 }
 
 function wrongEntries({ tree }: Copy, changes: readonly Change[]): Refused[] {

@@ -1,7 +1,7 @@
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
-import { type Landing, landings, MADE, type Refused } from "./landing.ts";
 import { commitOf } from "./checkout.ts";
+import { type Landing, landings, MADE, type Refused } from "./landing.ts";
 import { commit, holds, objectOf, signingOf } from "./objects.ts";
 import { answered, BASE, NO_COMMIT, own, type Person, type Place, repositoryOf, SESSION, tried } from "./place.ts";
 import { mergeTrees } from "./queue.ts";

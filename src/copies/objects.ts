@@ -21,7 +21,7 @@ export async function moved(place: Place, ref: string, to: string, from: string)
   }
 }
 
-/** Whether a commit is another or comes after it. */
+/** Whether a commit is `ancestor` or descends from it. */
 export async function holds(place: Place, commit: string, ancestor: string, variables?: Variables): Promise<boolean> {
   const command = ["merge-base", "--is-ancestor", ancestor, commit] as const;
   return (await answered(own(place, command, { ...(variables && { variables }) }))).yes;
@@ -89,7 +89,7 @@ export interface Change {
   readonly object: string;
 }
 
-/** What differs between two trees or commits. */
+/** The files that differ between two trees or commits. */
 export async function changesBetween(place: Place, from: string, to: string): Promise<Change[]> {
   const words = parts(await own(place, ["diff-tree", "-r", "--raw", "-z", "--no-renames", from, to]));
   return words.flatMap((word, at) => {
@@ -105,14 +105,14 @@ export async function entriesOf(place: Place, tree: string, isWanted: (path: str
   return entries.filter((entry) => isWanted(entry.slice(entry.indexOf("\t") + 1)));
 }
 
-/** Puts these files of an index back to what a tree has, and writes the tree of the index. */
-export async function treeWithBefore(
+/** Restores files of an index from another tree, and writes the tree of the index. */
+export async function treeRestoring(
   place: Place,
   on: { readonly tree?: string; readonly index: string },
-  before: string,
+  source: string,
   paths: readonly string[],
 ): Promise<string> {
-  await putEntries(place, on, await entriesOf(place, before, (path) => paths.includes(path)));
+  await putEntries(place, on, await entriesOf(place, source, (path) => paths.includes(path)));
   return own(place, ["write-tree"], on);
 }
 

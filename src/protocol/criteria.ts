@@ -1,10 +1,10 @@
 import { listOf, objectOf, textOf } from "../lib/json.ts";
 import type { PayloadByType } from "./payload.ts";
 
-/** The id of the settings' checks of the commit from which a session starts. Those of a plan have the number of its record behind. */
+/** The id of the settings' checks on the commit from which a session starts. A plan's checks have the number of its record appended. */
 export const BASELINE = "kbase";
 
-/** Whose checks of the commit from which a session starts these are; undefined for all other checks. */
+/** Where checks on the commit from which a session starts come from; undefined for all other checks. */
 export function baselineOf(check_id: string): "settings" | "plan" | undefined {
   if (check_id === BASELINE) return "settings";
   return check_id.startsWith(BASELINE) ? "plan" : undefined;

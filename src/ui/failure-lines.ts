@@ -1,6 +1,6 @@
-import { baselineOf } from "../protocol/criteria.ts";
 import { join } from "node:path";
 import { type JsonObject, listOf, objectOf } from "../lib/json.ts";
+import { baselineOf } from "../protocol/criteria.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped, safeText } from "./display.ts";
 import { wordsOf } from "./words.ts";

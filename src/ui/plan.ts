@@ -74,7 +74,7 @@ export function planLines(plan: ShownPlan, output: Output): string[] {
   ];
 }
 
-const OVERLAP = "These tasks may change the same files, so none of them is worked on while such another is:";
+const OVERLAP = "These tasks may change the same files, and those that do are not worked on at the same time:";
 
 function idsLines(what: string, ids: readonly string[], width: number): string[] {
   return ids.length === 0 ? [] : wrapped(`${what}: ${ids.join(", ")}`, width, 2);

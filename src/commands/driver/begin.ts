@@ -15,7 +15,6 @@ import { createSession } from "../../runtime/create.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { checkSessionId } from "../../store/sessions.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
-import { safeLine } from "../../ui/display.ts";
 import { type CommandContext, type Exit, nameOf } from "../context/command.ts";
 import { openHome, type OpenHome, withHome } from "../context/home.ts";
 import { actorHere } from "../context/program.ts";
@@ -120,8 +119,6 @@ export async function begin(
   if (mode === undefined) return err(unknownMode({ session_id, mode: input.mode }));
   const runtime = runtimeEnvironment(home, context);
   const { folder } = sessionPaths(home.home, session_id);
-  const { err: screen } = context.terminal;
-  const tell = (line: string) => screen.line(screen.style("yellow", safeLine(line)));
   const opened = await createSession(runtime, mode, {
     ...input.session,
     roles: withPlaybook(input.session.roles, folder, input.playbook),
@@ -129,7 +126,7 @@ export async function begin(
     started_by: actorHere(),
     prepare: async () => {
       const kept = input.playbook === undefined ? ok(undefined) : keepPlaybook(folder, input.playbook);
-      return kept.ok ? makeSessionRepository(runtime, session_id, input, tell) : kept;
+      return kept.ok ? makeSessionRepository(context, runtime, session_id, input) : kept;
     },
   });
   if (!opened.ok) return opened;

@@ -49,14 +49,14 @@ export async function chooseBase(
   if (!found.ok) return found;
   const user = found.value;
   const chosen = { ...input, copies: { ...copies, base: user.base } };
-  for (const line of remarks(user)) err.line(err.style("yellow", safeLine(line)));
+  for (const line of remarks(user)) remark(context, line);
   if (user.dirty.length === 0 || named !== undefined || include_dirty === true) return ok(chosen);
   const what = `Git has uncommitted changes in ${counted(user.dirty.length, "file")}: ${listed(user.dirty)}.`;
   if (!ask || approve_plans)
     return fails("person_needed", `${what} Tickets work in copies, which start from a commit.`, {
       hint: "--base HEAD leaves them out, --include-dirty takes them in.",
     });
-  err.line(err.style("yellow", safeLine(what)));
+  remark(context, what);
   const declined = await confirmHere(context, "Start from the last commit, without them?", "yes");
   if (declined !== undefined) err.line("Nothing was begun. To take them in: --include-dirty.");
   return ok(declined ?? chosen);
@@ -80,16 +80,20 @@ function remarks({ untracked, submodules, hooks, filters, isShallow }: UserRepos
   ];
 }
 
+function remark({ terminal: { err } }: CommandContext, line: string): void {
+  err.line(err.style("yellow", safeLine(line)));
+}
+
 function listed(paths: readonly string[]): string {
   return `${paths.slice(0, NAMED).join(", ")}${paths.length > NAMED ? ` and ${paths.length - NAMED} more` : ""}`;
 }
 
 /** Makes the repository of a new session, if it has one. Nothing is written in the person's. */
 export async function makeSessionRepository(
+  context: CommandContext,
   { home, gitWith, clock }: RuntimeEnvironment,
   session_id: string,
   { copies, session: { workspace, config } }: RunInput,
-  tell: (line: string) => void,
 ): Promise<Fallible<SessionRepository | undefined>> {
   if (copies === undefined || gitWith === undefined) return ok(undefined);
   const found = await examined(gitWith({}), workspace, home, copies.base);
@@ -106,6 +110,6 @@ export async function makeSessionRepository(
   const given = await keepGiven(place, root, { folders: folders.value, maxBytes: MAX_GIVEN_BYTES });
   if (!given.ok) return given;
   const { left } = given.value;
-  if (left.length > 0) tell(`Not in the copies, because missing or too large: ${listed(left)}.`);
+  if (left.length > 0) remark(context, `Not in the copies, because missing or too large: ${listed(left)}.`);
   return ok({ ...known, base: made.value.base });
 }

@@ -1,4 +1,3 @@
-import { withArticle } from "../../lib/article.ts";
 import { Option } from "commander";
 import { loadDocument, problemsFailure, problemsIn } from "../../config/document.ts";
 import { isEmbedded } from "../../config/role-defaults.ts";
@@ -11,6 +10,7 @@ import {
   type SeatField,
 } from "../../kernel/kit/descriptor.ts";
 import { idsAt, readInput, withSeatsFilled } from "../../kernel/kit/input.ts";
+import { withArticle } from "../../lib/article.ts";
 import { defined, isJsonObject, type Json, type JsonObject, objectOf, textOf } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { AnyDescriptor } from "../../modes/index.ts";
