@@ -6,7 +6,7 @@ import { onlySession, typed, typedJson } from "./in-process.ts";
 import { jsonLines, type Rig, rig, ROOT, tinyPlan, until } from "./rig.ts";
 import { endAfterwards, everyProcessEnds, strays } from "./strays.ts";
 import { open } from "./terminal.ts";
-import { ASK, freeze, letGo, sessionCloses, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
+import { ASK, freeze, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
 import { frozen } from "../crash/freeze.ts";
 
 const QUICK = tinyPlan([{ task_id: "write", shell: "true" }]);
@@ -73,7 +73,7 @@ describe("notify", () => {
     const args = ["run", "--plan", here.write("plan.json", QUICK), ...notifies(here, slowly, ["closed"]), "--detach"];
     expect((await here.run(args)).code).toBe(0);
     const session_id = await onlySession(here);
-    await sessionCloses(here, session_id);
+    await until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
     expect((await statusOf(here, session_id)).owner).not.toBeNull();
     here.write("workspace/heard", "");
     await until("its scheduler to leave", async () => (await statusOf(here, session_id)).owner === null);

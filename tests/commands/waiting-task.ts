@@ -36,7 +36,10 @@ export function statusOf(here: Rig, session_id: string): Promise<Status> {
 }
 
 export function sessionCloses(here: Rig, session_id: string): Promise<void> {
-  return until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
+  return until("the session to close, and its scheduler to end", async () => {
+    const { state, owner } = await statusOf(here, session_id);
+    return state === "closed" && owner === null;
+  });
 }
 
 /** Waits until the task runs; gives the only session and the process of its scheduler. */
